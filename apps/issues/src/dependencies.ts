@@ -12,6 +12,7 @@ import {
   WordRewriter,
 } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
+import { Leases } from './background/leases.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentService } from './comments/comment.service.ts';
@@ -69,12 +70,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const lists = createListDatabase(config.database, logger);
   const keys = createKeySource(config, logger);
   await keys.start();
-  const people = createPeople(config, main.database, keys, logger, tracing);
+  const leases = new Leases();
+  const people = createPeople(config, { database: main.database, leases, keys }, logger, tracing);
   const metrics = new Metrics('issues');
   const eventSignal = createSignal(config, logger);
   const issues = createIssues(config, logger, {
     main: main.database,
     lists: lists.database,
+    leases,
     people: people.mirror,
     metrics,
     eventSignal,
@@ -124,6 +127,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const notifications = createNotifications(main.database, eventSignal, logger);
   const webhooks = createWebhooks(config, {
     database: main.database,
+    leases,
     urls: issues.urls,
     signal: eventSignal,
     metrics,
@@ -162,6 +166,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       keys.stop();
       await eventStreams.close();
       await Promise.all([
+        leases.stop(),
         issues.scheduler?.stop(),
         cleanup.stop(),
         words.stop(),
@@ -208,15 +213,14 @@ function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource 
 
 function createPeople(
   { identity, strictPrivilegeCheck, mirrorIntervalSeconds }: Config,
-  database: Database,
-  keys: RemoteKeySource,
+  { database, leases, keys }: { database: Database; leases: Leases; keys: RemoteKeySource },
   logger: Logger,
   tracing?: Tracing,
 ) {
   const client = new IdentityClient({ ...identity, logger, tracing });
   const repository = new IdentityMirrorRepository(database);
   const mirror = new IdentityMirrorService({ repository, client });
-  const backfills = new MirrorBackfillRepository(database);
+  const backfills = new MirrorBackfillRepository(database, leases);
   const backfill = new MirrorBackfill(
     { client, mirror, repository: backfills, logger },
     { intervalSeconds: mirrorIntervalSeconds },
@@ -257,13 +261,14 @@ function createRateLimits(config: Config, logger: Logger) {
 interface IssueCollaborators {
   main: Database;
   lists: Database;
+  leases: Leases;
   people: IdentityMirrorService;
   metrics: Metrics;
   eventSignal: EventSignal;
 }
 
 function createIssues(config: Config, logger: Logger, collaborators: IssueCollaborators) {
-  const { main, lists, people, metrics, eventSignal } = collaborators;
+  const { main, lists, leases, people, metrics, eventSignal } = collaborators;
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const tracker = config.tracking?.tracker;
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
@@ -290,6 +295,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     activity: new ActivityRepository(main),
     ...createTracking(config, logger, {
       main,
+      leases,
       people,
       metrics,
       eventSignal,

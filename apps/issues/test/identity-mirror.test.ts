@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { AccessTokenClaims, Identity } from '@tessera/contracts';
 import { createLogger } from '@tessera/service-kit';
+import { Leases } from '../src/background/leases.ts';
 import type { Lookup } from '../src/identity-mirror/identity-client.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
@@ -51,7 +52,7 @@ function startPeople(url = stub.url) {
   const client = new IdentityClient({ url, serviceToken, timeoutMs: 60_000, breakMs: 50, logger });
   const mirror = new IdentityMirrorService({ repository, client });
   const backfill = new MirrorBackfill(
-    { client, mirror, repository: new MirrorBackfillRepository(app.database), logger },
+    { client, mirror, repository: new MirrorBackfillRepository(app.database, new Leases()), logger },
     { intervalSeconds: 0, pauseMs: 1 },
   );
   return { mirror, backfill };

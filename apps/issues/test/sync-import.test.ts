@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Issue, importPreviewSchema } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
+import { Leases } from '../src/background/leases.ts';
 import { ImportRepository } from '../src/tracker-sync/import.repository.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue } from './support/issues.ts';
@@ -88,7 +89,11 @@ describe('a long import', () => {
   it('creates each issue once if several processes import the same page', async () => {
     const tracker = await startFakeTracker('github');
     const app = await startTestApp();
-    const repository = new ImportRepository(app.database, { provider: 'github', project: tracker.project });
+    const repository = new ImportRepository(
+      app.database,
+      { provider: 'github', project: tracker.project },
+      new Leases(),
+    );
     const staff = await aPerson(app, { is_staff: true });
     await repository.start(staff.id);
     const job = await repository.lease(10_000);

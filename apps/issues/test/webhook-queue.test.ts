@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { eventually } from '@tessera/stack/eventually';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { v7 as uuidv7 } from 'uuid';
+import { Leases } from '../src/background/leases.ts';
 import { WebhookDeliveryRepository } from '../src/webhooks/webhook-delivery.repository.ts';
 import { createIssue } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -76,7 +77,7 @@ describe('the queue of deliveries', () => {
       return app.database
         .$transaction(async (transaction) => {
           await transaction.$executeRaw`UPDATE webhook_endpoints SET is_enabled = true WHERE id = ${id}::uuid`;
-          const repository = new WebhookDeliveryRepository(transaction as TestApp['database']);
+          const repository = new WebhookDeliveryRepository(transaction as TestApp['database'], new Leases());
           let count = 0;
           while ((await repository.lease()) !== undefined) count += 1;
           throw new RolledBack(count);
@@ -130,7 +131,7 @@ describe('the queue of deliveries', () => {
         .$transaction(
           async (transaction) => {
             await transaction.$executeRaw`UPDATE webhook_endpoints SET is_enabled = true`;
-            const queue = new WebhookDeliveryRepository(transaction as TestApp['database']);
+            const queue = new WebhookDeliveryRepository(transaction as TestApp['database'], new Leases());
             throw new RolledBack((await queue.disableOverfull()).length);
           },
           { timeout: 240_000 },

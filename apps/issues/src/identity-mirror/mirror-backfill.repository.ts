@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import type { MirrorSnapshot } from './mirror-backfill.ts';
 
@@ -12,9 +12,11 @@ export interface BackfillLease {
 /** The progress of the backfill, which all replicas share. */
 export class MirrorBackfillRepository {
   readonly #database: Database;
+  readonly #leases: Leases;
 
-  constructor(database: Database) {
+  constructor(database: Database, leases: Leases) {
     this.#database = database;
+    this.#leases = leases;
   }
 
   /**
@@ -23,9 +25,16 @@ export class MirrorBackfillRepository {
    * events were not read in the last minute.
    */
   async lease(leaseSeconds: number, passSeconds: number): Promise<BackfillLease | undefined> {
+    return this.#leases.take(leaseSeconds * 1000, {
+      lease: (id) => this.#lease(id, leaseSeconds, passSeconds),
+      release: (id) => this.#release(id),
+    });
+  }
+
+  async #lease(id: string, leaseSeconds: number, passSeconds: number): Promise<BackfillLease | undefined> {
     const [lease] = await this.#database.$queryRaw<BackfillLease[]>`
       UPDATE mirror_backfill b
-         SET claim_id = ${uuidv7()}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second',
+         SET claim_id = ${id}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second',
              after = CASE WHEN next.is_new_pass THEN NULL ELSE b.after END,
              pass_started_at = CASE WHEN next.is_new_pass THEN now() ELSE b.pass_started_at END
         FROM (SELECT is_finished, is_finished AND pass_started_at < now() - ${passSeconds}::int * interval '1 second'
@@ -48,26 +57,32 @@ export class MirrorBackfillRepository {
       UPDATE mirror_backfill
          SET after = ${after}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second'
        WHERE claim_id = ${lease.id}::uuid`;
+    this.#leases.extend(lease.id, leaseSeconds * 1000);
     return updated > 0;
   }
 
   /** Ends the lease after the last identity. */
   async finish(lease: BackfillLease, intervalSeconds: number): Promise<void> {
-    await this.#database.$executeRaw`
+    const end = () => this.#database.$executeRaw`
       UPDATE mirror_backfill
          SET claim_id = NULL, claim_until = NULL,
              pass_finished_at = CASE WHEN pass_finished_at >= pass_started_at THEN pass_finished_at ELSE now() END,
              next_attempt_at = now() + ${intervalSeconds}::int * interval '1 second'
        WHERE claim_id = ${lease.id}::uuid`;
+    await this.#leases.end(lease.id, end);
   }
 
   /** Ends the lease early. Another process may continue at once. */
   async release(lease: BackfillLease): Promise<void> {
+    await this.#leases.end(lease.id, () => this.#release(lease.id));
+  }
+
+  async #release(id: string): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE mirror_backfill
          SET claim_id = NULL, claim_until = NULL,
              next_attempt_at = now()
-       WHERE claim_id = ${lease.id}::uuid`;
+       WHERE claim_id = ${id}::uuid`;
   }
 
   /**

@@ -1,12 +1,13 @@
 import type { Import, IssuePriority, IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
+import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
 import { importedColumns, importedRow, insertImported } from '../issue-store/tracked.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
-import { leaseEnd, type Retry, retryDelay } from './sync-lease.sql.ts';
+import { leaseEnd, leaseMs, type Retry, retryDelay } from './sync-lease.sql.ts';
 
 /** A leased import and the page that it continues with. */
 export interface ImportJob extends ListPosition {
@@ -56,9 +57,11 @@ export class ImportRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity;
   readonly #isTracker: Prisma.Sql;
+  readonly #leases: Leases;
 
-  constructor(database: Database, tracker: TrackerIdentity) {
+  constructor(database: Database, tracker: TrackerIdentity, leases: Leases) {
     this.#database = database;
+    this.#leases = leases;
     this.#tracker = tracker;
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
@@ -88,8 +91,16 @@ export class ImportRepository {
    * process holds the lease.
    */
   async lease(timeoutMs: number): Promise<ImportJob | undefined> {
+    return this.#leases.take(leaseMs(timeoutMs), {
+      lease: (leaseId) => this.#lease(leaseId, timeoutMs),
+      release: (leaseId) => this.#database.$executeRaw`
+        UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL WHERE claim_id = ${leaseId}::uuid`,
+    });
+  }
+
+  async #lease(leaseId: string, timeoutMs: number): Promise<ImportJob | undefined> {
     const [job] = await this.#database.$queryRaw<ImportJob[]>`
-      UPDATE tracker_imports SET claim_id = ${uuidv7()}::uuid, claim_until = ${leaseEnd(timeoutMs)}
+      UPDATE tracker_imports SET claim_id = ${leaseId}::uuid, claim_until = ${leaseEnd(timeoutMs)}
        WHERE ${this.#isTracker} AND finished_at IS NULL AND next_attempt_at <= clock_timestamp()
          AND (claim_until IS NULL OR claim_until < clock_timestamp())
       RETURNING id, claim_id AS "leaseId", requested_by AS "requestedBy", since, page`;
@@ -176,14 +187,16 @@ export class ImportRepository {
       UPDATE tracker_imports SET ${place}, linked = linked + ${linked}::int,
         skipped = skipped + ${skipped}::int, failures = 0, last_error = NULL
        WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+    this.#leases.extend(leaseId, leaseMs(timeoutMs));
     return updated > 0;
   }
 
   /** Ends a lease without a result, so that another process continues at once. */
   async release({ id, leaseId }: ImportJob): Promise<void> {
-    await this.#database.$executeRaw`
+    const end = () => this.#database.$executeRaw`
       UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL
        WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+    await this.#leases.end(leaseId, end);
   }
 
   /**
@@ -191,11 +204,12 @@ export class ImportRepository {
    * is unlimited.
    */
   async fail({ id, leaseId }: ImportJob, code: string, retry: Retry): Promise<void> {
-    await this.#database.$executeRaw`
+    const end = () => this.#database.$executeRaw`
       UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL, last_error = ${code},
         failures = failures + ${retry.isPostponed ? 0 : 1},
         next_attempt_at = clock_timestamp() + make_interval(secs => ${retryDelay(retry)})
        WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+    await this.#leases.end(leaseId, end);
   }
 
   /**

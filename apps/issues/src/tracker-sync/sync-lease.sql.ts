@@ -68,7 +68,7 @@ export interface Retry {
 export const retryDelayMaxSeconds = 3_600;
 /** The minimum duration of an outage: the next response after this time without one ends an outage. */
 const outageMinSeconds = 120;
-// A lease outlasts the time limit of its sync, so that it expires only if the process dies.
+// A lease outlasts the time limit of its sync, so that it expires only if the process dies or the database is down.
 const leaseMarginMs = 2_000;
 
 /** The columns of a `SyncJob` in the row `t`. */
@@ -81,9 +81,22 @@ export const jobColumns =
   (SELECT coalesce(max(a.id), 0)::text FROM activity a WHERE a.issue_id = t.issue_id AND a.origin = 'local') AS "activityId",
   t.requested_by AS "requestedBy"`);
 
+/** Returns the duration of a lease for a sync with this time limit, in milliseconds. */
+export function leaseMs(timeoutMs: number): number {
+  return timeoutMs + leaseMarginMs;
+}
+
 /** Returns the expiry of a lease for a sync with this time limit. */
 export function leaseEnd(timeoutMs: number): Prisma.Sql {
-  return fromNow(Prisma.sql`${(timeoutMs + leaseMarginMs) / 1000}::float8`);
+  return fromNow(Prisma.sql`${leaseMs(timeoutMs) / 1000}::float8`);
+}
+
+/** Releases a lease whose row is not known, because the answer was lost. The issue is due. */
+export function releaseUnknown(leaseId: string): Prisma.Sql {
+  // The condition of the time is for the index.
+  return Prisma.sql`
+    UPDATE tracker_links SET claim_id = NULL, claim_until = NULL, next_attempt_at = clock_timestamp()
+     WHERE claim_id = ${leaseId}::uuid AND claim_until > clock_timestamp() - interval '1 day'`;
 }
 
 /** Sets the columns of a row in `tracker_states` after a successful request. */

@@ -1,5 +1,5 @@
 import type { RetriedSyncs, RetrySyncs } from '@tessera/contracts';
-import { v7 as uuidv7 } from 'uuid';
+import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isSynced } from '../issue-store/issue.sql.ts';
@@ -10,6 +10,8 @@ import {
   type ConfiguredTracker,
   jobColumns,
   leaseEnd,
+  leaseMs,
+  releaseUnknown,
   retryDelayMaxSeconds,
   type SyncJob,
 } from './sync-lease.sql.ts';
@@ -33,9 +35,11 @@ const dueNow = Prisma.raw(
 export class SyncQueueRepository implements TrackerLimit {
   readonly #database: Database;
   readonly #tracker: ConfiguredTracker;
+  readonly #leases: Leases;
 
-  constructor(database: Database, tracker: ConfiguredTracker) {
+  constructor(database: Database, tracker: ConfiguredTracker, leases: Leases) {
     this.#database = database;
+    this.#leases = leases;
     this.#tracker = tracker;
   }
 
@@ -44,9 +48,16 @@ export class SyncQueueRepository implements TrackerLimit {
    * come last: there can be many, and their comments are not urgent.
    */
   async leaseDue(timeoutMs: number): Promise<SyncJob | undefined> {
+    return this.#leases.take(leaseMs(timeoutMs), {
+      lease: (leaseId) => this.#leaseDue(leaseId, timeoutMs),
+      release: (leaseId) => this.#database.$executeRaw(releaseUnknown(leaseId)),
+    });
+  }
+
+  async #leaseDue(leaseId: string, timeoutMs: number): Promise<SyncJob | undefined> {
     const { provider, project } = this.#tracker;
     const [job] = await this.#database.$queryRaw<SyncJob[]>`
-      UPDATE tracker_links t SET claim_id = ${uuidv7()}::uuid, claim_until = ${leaseEnd(timeoutMs)}
+      UPDATE tracker_links t SET claim_id = ${leaseId}::uuid, claim_until = ${leaseEnd(timeoutMs)}
        WHERE (t.issue_id, t.provider, t.project) IN (
          SELECT issue_id, provider, project FROM tracker_links
           WHERE provider = ${provider} AND project = ${project}

@@ -1,6 +1,7 @@
 import type { SyncConflict, SyncedField, SyncResult } from '@tessera/contracts';
 import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
+import type { Leases } from '../background/leases.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { deleteTrackerLinks, insertTrackerLink, recordSynced } from '../issue-store/tracked.sql.ts';
@@ -13,8 +14,10 @@ import {
   json,
   LeaseLostError,
   leaseEnd,
+  leaseMs,
   type Retry,
   recordAnswer,
+  releaseUnknown,
   retryDelay,
   type SyncJob,
   type SyncLease,
@@ -56,9 +59,11 @@ export class SyncRepository {
   readonly #database: Database;
   readonly #tracker: ConfiguredTracker;
   readonly #isTracker: Prisma.Sql;
+  readonly #leases: Leases;
 
-  constructor(database: Database, tracker: ConfiguredTracker) {
+  constructor(database: Database, tracker: ConfiguredTracker, leases: Leases) {
     this.#database = database;
+    this.#leases = leases;
     this.#tracker = tracker;
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
@@ -70,10 +75,22 @@ export class SyncRepository {
 
   /** Leases an issue for a sync with this time limit; undefined while another lease is valid. */
   async lease(issueId: string, requestedBy: string, timeoutMs: number): Promise<SyncJob | undefined> {
+    return this.#leases.take(leaseMs(timeoutMs), {
+      lease: (leaseId) => this.#lease(leaseId, issueId, requestedBy, timeoutMs),
+      release: (leaseId) => this.#database.$executeRaw(releaseUnknown(leaseId)),
+    });
+  }
+
+  async #lease(
+    leaseId: string,
+    issueId: string,
+    requestedBy: string,
+    timeoutMs: number,
+  ): Promise<SyncJob | undefined> {
     const { provider, project } = this.#tracker;
     const [job] = await this.#database.$queryRaw<SyncJob[]>`
       INSERT INTO tracker_links AS t (issue_id, provider, project, requested_by, claim_id, claim_until)
-      VALUES (${issueId}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${uuidv7()}::uuid, ${leaseEnd(timeoutMs)})
+      VALUES (${issueId}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${leaseId}::uuid, ${leaseEnd(timeoutMs)})
       ON CONFLICT (issue_id, provider, project) DO UPDATE
         SET claim_id = excluded.claim_id, claim_until = excluded.claim_until, requested_by = excluded.requested_by,
             failures = CASE WHEN t.failures >= ${attemptsMax}::int THEN 0 ELSE t.failures END
@@ -302,15 +319,20 @@ export class SyncRepository {
       synced === undefined
         ? Prisma.empty
         : Prisma.sql`, recorded AS (${recordSynced(synced, this.#tracker.provider)})`;
-    const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>`
+    const end = Prisma.sql`
       WITH before AS (${this.#selectLeased(lease)}), t AS (
         UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL, changed_during_sync = false
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
         RETURNING issue_id, remote_id, next_attempt_at
       ) ${recorded}
       SELECT next_attempt_at AS "nextAttemptAt" FROM t`;
-    if (ended === undefined) throw new LeaseLostError();
-    return ended.nextAttemptAt;
+    return this.#leases.end(leaseId, async (isRepeated) => {
+      const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>(end);
+      if (ended !== undefined) return ended.nextAttemptAt;
+      // The answer of the first run was lost.
+      if (isRepeated) return new Date();
+      throw new LeaseLostError();
+    });
   }
 }
 

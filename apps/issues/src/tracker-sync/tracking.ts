@@ -1,4 +1,5 @@
 import type { Logger, Metrics } from '@tessera/service-kit';
+import type { Leases } from '../background/leases.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { EventSignal } from '../events/event-signal.ts';
@@ -33,6 +34,7 @@ const trackers = {
 
 interface TrackingCollaborators {
   main: Database;
+  leases: Leases;
   people: IdentityMirrorService;
   metrics: Metrics;
   eventSignal: EventSignal;
@@ -43,7 +45,7 @@ interface TrackingCollaborators {
 
 /** Creates everything that syncs issues with the configured tracker, if there is one. */
 export function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, people, metrics, eventSignal, reader, writer, labels } = collaborators;
+  const { main, leases, people, metrics, eventSignal, reader, writer, labels } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
@@ -59,8 +61,8 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
   const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
   const { provider, project } = tracking.tracker;
   const identity = { provider, project };
-  const repository = new SyncRepository(main, { ...identity, fingerprint });
-  const queue = new SyncQueueRepository(main, { ...identity, fingerprint });
+  const repository = new SyncRepository(main, { ...identity, fingerprint }, leases);
+  const queue = new SyncQueueRepository(main, { ...identity, fingerprint }, leases);
   const recordOutcome = observeSyncs(metrics, queue);
   const clock = new TrackerClock();
   const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue, clock });
@@ -79,7 +81,7 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
   );
   const imports = new ImportService({
     tracker,
-    repository: new ImportRepository(main, identity),
+    repository: new ImportRepository(main, identity, leases),
     people,
     assignees: tracking.assignees,
     deadlineMs,

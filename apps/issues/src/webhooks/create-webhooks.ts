@@ -1,4 +1,5 @@
 import type { Logger, Metrics } from '@tessera/service-kit';
+import type { Leases } from '../background/leases.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { EventSignal } from '../events/event-signal.ts';
@@ -12,6 +13,7 @@ import { WebhookTargets } from './webhook-target.ts';
 
 interface WebhookCollaborators {
   database: Database;
+  leases: Leases;
   urls: IssueUrls;
   signal: EventSignal;
   metrics: Metrics;
@@ -20,9 +22,9 @@ interface WebhookCollaborators {
 
 /** Creates everything that manages endpoints and sends events to them. */
 export function createWebhooks({ webhooks }: Config, collaborators: WebhookCollaborators) {
-  const { database, urls, signal, metrics, logger } = collaborators;
+  const { database, leases, urls, signal, metrics, logger } = collaborators;
   const targets = new WebhookTargets(webhooks);
-  const deliveries = new WebhookDeliveryRepository(database);
+  const deliveries = new WebhookDeliveryRepository(database, leases);
   const attempts = metrics.counter(
     'issues_webhook_attempts_total',
     'Attempts to send an event to an endpoint, by outcome.',

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -37,15 +37,17 @@ const behindFirst = 0.2;
 const backlogMax = 100_000;
 /** An endpoint is disabled if all attempts have failed for this time. */
 const failingDays = 5;
-/** Longer than an attempt, so a lease expires only if its process has died. */
+/** Longer than an attempt. A lease expires only if its process has died, or if the database is down for so long. */
 const leaseSeconds = 60;
 
 /** The queue of deliveries that all replicas share. */
 export class WebhookDeliveryRepository {
   readonly #database: Database;
+  readonly #leases: Leases;
 
-  constructor(database: Database) {
+  constructor(database: Database, leases: Leases) {
     this.#database = database;
+    this.#leases = leases;
   }
 
   /** Inserts a delivery for each unread event and matching endpoint. Returns the number of read events. */
@@ -82,9 +84,17 @@ export class WebhookDeliveryRepository {
    * random, so a backlog of one does not delay the others. Those of an actor with few deliveries are usually first.
    */
   async lease(): Promise<LeasedDelivery | undefined> {
+    return this.#leases.take(leaseSeconds * 1000, {
+      lease: (claimId) => this.#lease(claimId),
+      release: (claimId) => this.#database.$executeRaw`
+        UPDATE webhook_deliveries SET claim_id = NULL, claim_until = NULL WHERE claim_id = ${claimId}::uuid`,
+    });
+  }
+
+  async #lease(claimId: string): Promise<LeasedDelivery | undefined> {
     const [delivery] = await this.#database.$queryRaw<LeasedDelivery[]>`
       UPDATE webhook_deliveries d
-         SET claim_id = ${uuidv7()}::uuid, claim_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+         SET claim_id = ${claimId}::uuid, claim_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
         FROM webhook_endpoints e
        WHERE e.id = d.endpoint_id AND d.id = (
          SELECT due.id FROM (
@@ -115,6 +125,14 @@ export class WebhookDeliveryRepository {
    * A failed attempt disables the endpoint if it is gone or has failed for five days. Returns the reason if it was disabled.
    */
   async record(
+    delivery: LeasedDelivery,
+    attempt: Attempt,
+    retrySeconds: number | undefined,
+  ): Promise<string | undefined> {
+    return this.#leases.end(delivery.claimId, () => this.#record(delivery, attempt, retrySeconds));
+  }
+
+  async #record(
     { id, claimId, endpointId }: LeasedDelivery,
     { startedAt, durationMs, status, error, answer }: Attempt,
     retrySeconds: number | undefined,
@@ -154,11 +172,12 @@ export class WebhookDeliveryRepository {
 
   /** Ends a lease without an attempt. Another process can send the delivery, by default at once. */
   async release({ id, claimId }: LeasedDelivery, { delaySeconds = 0 } = {}): Promise<void> {
-    await this.#database.$executeRaw`
+    const end = () => this.#database.$executeRaw`
       UPDATE webhook_deliveries
          SET claim_id = NULL, claim_until = NULL,
              next_attempt_at = clock_timestamp() + make_interval(secs => ${delaySeconds}::float8)
        WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
+    await this.#leases.end(claimId, end);
   }
 
   /**
