@@ -21,7 +21,7 @@ const day = 86_400;
 /** The environment of the process. No other file reads `process.env`. */
 export const environment: Record<string, string | undefined> = process.env;
 
-/** `docs/identity/environment.md` describes each variable; a test compares the names and the defaults. */
+/** `environment-reference.ts` has what each variable means, and the compiler finds a missing one. */
 export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3001 }),
   SERVICE_TOKENS: namedServiceTokens,
@@ -85,7 +85,7 @@ export const environmentSchema = z.object({
   BRAND_MESSAGES: z.string().optional(),
 });
 
-const secretNames = [...serviceSecretNames, 'SERVICE_TOKENS', 'JWT_PRIVATE_KEY'];
+export const secretNames = [...serviceSecretNames, 'SERVICE_TOKENS', 'JWT_PRIVATE_KEY'];
 
 export type Config = ReturnType<typeof loadConfig>;
 

@@ -29,9 +29,9 @@ const origin = z
   .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
   .transform((value) => normalUrl(value).replace(/\/+$/, ''));
 
-const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
+export const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
 
-/** `docs/issues/environment.md` describes each variable; a test compares the names and the defaults. */
+/** `environment-reference.ts` has what each variable means, and the compiler finds a missing one. */
 export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3002 }),
 

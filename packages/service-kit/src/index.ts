@@ -23,6 +23,7 @@ export type { Tracing } from './observability/tracing.ts';
 export * from './process/cleanup-job.ts';
 export * from './process/command-line.ts';
 export * from './process/config.ts';
+export * from './process/environment-reference.ts';
 export * from './process/health.ts';
 export * from './process/run-service.ts';
 export * from './process/service-environment.ts';

@@ -91,6 +91,7 @@ export function integer(bounds: { min: number; max: number; default: number }) {
     .regex(/^-?\d{1,15}$/, { error: range })
     .transform(Number)
     .refine((value) => value >= bounds.min && value <= bounds.max, { error: range })
+    .meta({ values: `${bounds.min} to ${bounds.max}` })
     .default(bounds.default);
 }
 

@@ -101,8 +101,8 @@ function imagesOfProduction(): [string, string][] {
 }
 
 const comments: Record<string, string> = {
-  identity: ' `config` is the environment (docs/identity/environment.md); its values are strings.',
-  issues: ' `config` is the environment (docs/issues/environment.md); its values are strings.',
+  identity: ' `config` is the environment (docs/reference/environment.md); its values are strings.',
+  issues: ' `config` is the environment (docs/reference/environment.md); its values are strings.',
   pods: ' Of all pods: the services, the migrations and the backups.',
   ingress: ' The public paths. `namespace` is that of the controller.',
   httpRoute: ' The same paths through the Gateway API.',
