@@ -45,7 +45,7 @@ async function createPeople(identityUrl: string, serviceToken: string, password:
 
 /** The steps of a rotation, without the waiting times between them: issues fetches the key set for an unknown key. */
 async function rotateSigningKey(): Promise<void> {
-  const steps = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0);
+  const steps = shellBlock('docs/operations/rotate.md', 'Rotate the signing key', 0);
   const early = runbooks.paste(steps).then(
     () => '',
     (error: unknown) => String(error),
@@ -63,7 +63,7 @@ async function rotateSigningKey(): Promise<void> {
 /** The runbook, which itself forges tokens with the old keys. */
 async function replaceLeakedKeys(): Promise<void> {
   const before = await listKids();
-  const output = await runbooks.paste(shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0));
+  const output = await runbooks.paste(shellBlock('docs/operations/rotate.md', 'A key has leaked', 0));
   for (const kid of before)
     if (!output.includes(`${kid}: accepted`) || !output.includes(`${kid}: refused`))
       throw new Error(`${kid} was not accepted before and refused at the end: ${output}`);
@@ -168,19 +168,19 @@ function proveRunbooks(load: Load): Promise<void> {
     await during('rotation of the signing key', rotateSigningKey);
     await during('rotation of the service token', () =>
       runbooks.paste(
-        shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0),
-        shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1),
+        shellBlock('docs/operations/rotate.md', 'Rotate the service token', 0),
+        shellBlock('docs/operations/rotate.md', 'Rotate the service token', 1),
       ),
     );
     await during('rotation of the session keys', () =>
       runbooks.paste(
-        shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0),
-        shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 1),
+        shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 0),
+        shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 1),
       ),
     );
     await during('loss of a pod of each', losePods);
     await during('failed migration, then an upgrade', () => failMigration({ cluster, runbooks, print }));
-    await during('rollback', () => runbooks.paste(shellBlock('docs/operations/runbooks.md', 'Roll back', 0)));
+    await during('rollback', () => runbooks.paste(shellBlock('docs/operations/upgrade.md', 'Roll back', 0)));
     report(await load.during('restart of PostgreSQL', restartPostgres));
     await sleep(5_000);
     await during('afterwards', () => sleep(10_000));
@@ -278,7 +278,7 @@ async function prove(): Promise<void> {
   const { load, identityUrl, issuesUrl, emails, password } = await prepareLoad();
   await proveRunbooks(load);
   await replaceLeakedKeys();
-  await runbooks.paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 2));
+  await runbooks.paste(shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 2));
   await proveRestore(load, identityUrl, emails, password);
   await visitWebApp({
     ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },

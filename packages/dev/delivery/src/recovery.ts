@@ -13,7 +13,7 @@ const services = ['identity', 'issues'];
 
 /** Upgrades to a release whose migrations fail, and then to one without. @throws if the running release is affected */
 export async function failMigration({ cluster, runbooks, print }: Options): Promise<void> {
-  const upgrade = shellBlock('docs/operations/runbooks.md', 'Upgrade', 0);
+  const upgrade = shellBlock('docs/operations/upgrade.md', 'On Kubernetes', 0);
   const sql = 'CREATE TABLE half_done (id int); SELECT no_such_column FROM half_done;';
   await cluster.kubectl(['create', 'configmap', 'failing-migration', `--from-literal=migration.sql=${sql}`]);
   const podsBefore = await cluster.listPods();
@@ -44,7 +44,7 @@ export async function failMigration({ cluster, runbooks, print }: Options): Prom
 
 /** Backs up both databases with the runbook's block. Returns the file of issues. */
 export async function backUp({ runbooks, print }: Options): Promise<string> {
-  const block = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 0);
+  const block = shellBlock('docs/operations/backup.md', 'On Kubernetes', 0);
   print(await runbooks.paste(block));
   const output = await runbooks.paste(block.replace('SERVICE=identity', 'SERVICE=issues'));
   print(output);
@@ -69,7 +69,7 @@ export async function loseVolumesAndRestore(
   await runbooks.paste('kubectl apply --kustomize k8s/overlays/production');
   for (const service of services)
     await cluster.kubectl(['rollout', 'status', `statefulset/${service}-postgres`, '--timeout=300s']);
-  const block = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 1);
+  const block = shellBlock('docs/operations/backup.md', 'On Kubernetes', 1);
   const wrong = block.replace('FILE=', 'FILE=/backups/missing.dump');
   const refused = await runbooks.paste(wrong).catch(String);
   if (!refused.includes('There is no backup /backups/missing.dump. The backups:\n/backups/identity-'))

@@ -30,7 +30,7 @@ ${['identity', 'issues']
   )
   .join('')}`;
 
-/** A shell in a folder with a copy of k8s/, into which the blocks of docs/operations/kubernetes.md and docs/operations/runbooks.md are pasted. */
+/** A shell in a folder with a copy of k8s/, into which the blocks of docs/operations/kubernetes.md and the runbooks are pasted. */
 export class Runbooks {
   readonly folder = mkdtempSync(join(tmpdir(), 'tessera-cluster-'));
   readonly #programs: string;
@@ -57,9 +57,11 @@ export class Runbooks {
    * when a command fails.
    */
   paste(...blocks: string[]): Promise<string> {
-    const text = [this.#programs, shellBlock('docs/operations/runbooks.md', 'Functions', 0), ...blocks].join(
-      '\n',
-    );
+    const text = [
+      this.#programs,
+      shellBlock('docs/operations/runbooks.md', 'Functions for Kubernetes', 0),
+      ...blocks,
+    ].join('\n');
     return run('bash', ['--norc', '-euo', 'pipefail', '-c', text], { cwd: this.folder });
   }
 

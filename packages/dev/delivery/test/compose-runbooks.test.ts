@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '../src/code-blocks.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => programs.remove());
 
-const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 1);
+const functions = shellBlock('docs/operations/runbooks.md', 'Functions for compose', 0);
 const paste = (...blocks: string[]) => programs.run([functions, ...blocks].join('\n'));
 const stored = (path: string) => readFileSync(join(volumes, path), 'utf8').trim();
 const calls = () => programs.read('volumes.calls').trimEnd().split('\n');
@@ -37,14 +37,14 @@ describe('the runbooks with compose', () => {
       ['identity', 'issues'].map((name) =>
         ['service-token', 'service-token-previous'].map((file) => stored(`${name}/${file}`)),
       );
-    await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0));
+    await paste(shellBlock('docs/operations/rotate.md', 'Rotate the service token', 0));
     const next = stored('identity/service-token');
     expect(next).toMatch(/^[\w+/]{43}=$/);
     expect(tokens()).toEqual([
       [next, old],
       [next, old],
     ]);
-    await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1));
+    await paste(shellBlock('docs/operations/rotate.md', 'Rotate the service token', 1));
     expect(tokens()).toEqual([
       [next, ''],
       [next, ''],
@@ -54,10 +54,10 @@ describe('the runbooks with compose', () => {
 
   it('rotate the session keys', async () => {
     const old = stored('issues/session-keys');
-    await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0));
+    await paste(shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 0));
     const [next = ''] = stored('issues/session-keys').split(',');
     expect(stored('issues/session-keys')).toBe(`${next},${old}`);
-    await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 1));
+    await paste(shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 1));
     expect(stored('issues/session-keys')).toBe(next);
     expect(rollOuts()).toEqual(['up issues', 'up issues', 'up issues']);
   });
@@ -65,7 +65,7 @@ describe('the runbooks with compose', () => {
   it('end all sessions after a leak of a session key', async () => {
     await paste(
       "echo 'ISSUES_PORT=8080' > docker/.env",
-      shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 2),
+      shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 2),
       'end_sessions',
     );
     const [port, time, ...others] = programs.read('docker/.env').trim().split('\n');
@@ -79,7 +79,7 @@ describe('the runbooks with compose', () => {
   });
 
   it('change the keys as their owner, and read them for the steps after a leak', async () => {
-    const [next = ''] = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0).split('\n');
+    const [next = ''] = shellBlock('docs/operations/rotate.md', 'Rotate the signing key', 0).split('\n');
     const listed = await paste(`{ ${next}; keys list; } 2>&1`);
     expect(listed).toMatch(/^identity-key-1 +active .*\n^identity-key-2 +next /m);
     expect(calls()).toContain(
@@ -94,9 +94,9 @@ describe('the runbooks with compose', () => {
   });
 
   describe('back up and restore', () => {
-    const backUp = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 2);
-    const secrets = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 3);
-    const restore = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 4);
+    const backUp = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0);
+    const secrets = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 1);
+    const restore = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2);
     const dumps = () => readdirSync(programs.folder).filter((file) => file.includes('.dump'));
 
     beforeEach(() => {
@@ -139,12 +139,18 @@ describe('the runbooks with compose', () => {
       expect(rollOuts()).toEqual([]);
     });
 
-    it('the secrets, for their owner alone', async () => {
+    it('the secrets, which only their owner may read', async () => {
       await paste(secrets);
       const [file = ''] = readdirSync(programs.folder).filter((name) => name.endsWith('.tar'));
       const list = await run('tar', ['--list', '--file', file], { cwd: programs.folder });
       expect(list).toContain('service-token');
       expect(await run('stat', ['--format=%a', file], { cwd: programs.folder })).toBe('600\n');
+      const token = stored('identity/service-token');
+      rmSync(volumes, { recursive: true });
+      mkdirSync(volumes);
+      await paste(shellBlock('docs/operations/backup.md', 'Lost secrets', 0));
+      expect(stored('identity/service-token')).toBe(token);
+      expect(stored('identity/keys/identity-key-1.pem')).toContain('PRIVATE KEY');
     });
   });
 });

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => cluster.remove());
 
-const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 0);
+const functions = shellBlock('docs/operations/runbooks.md', 'Functions for Kubernetes', 0);
 const paste = (...blocks: string[]) => cluster.run([functions, ...blocks].join('\n'));
 const called = (part: string) => cluster.calls.filter((call) => call.includes(part));
 const verbOf = (call: string) => call.replace('--namespace tessera ', '').split(' ')[0];
@@ -72,10 +72,10 @@ describe('docs/operations/kubernetes.md deploys', () => {
   });
 });
 
-describe('docs/operations/runbooks.md upgrades', () => {
+describe('the runbook upgrades', () => {
   it('with new migration Jobs, before the rollout', async () => {
     cluster.deploy();
-    await paste(shellBlock('docs/operations/runbooks.md', 'Upgrade', 0));
+    await paste(shellBlock('docs/operations/upgrade.md', 'On Kubernetes', 0));
     expect(cluster.calls.map(verbOf).filter((verb) => verb === 'delete' || verb === 'apply')).toEqual([
       'delete',
       'apply',
@@ -87,22 +87,22 @@ describe('docs/operations/runbooks.md upgrades', () => {
   it('and leaves the running release as it is when a migration fails', async () => {
     cluster.deploy();
     cluster.set({ condition: 'Failed' });
-    await paste(shellBlock('docs/operations/runbooks.md', 'Upgrade', 0)).catch(() => undefined);
+    await paste(shellBlock('docs/operations/upgrade.md', 'On Kubernetes', 0)).catch(() => undefined);
     expect(called('logs --selector job-name=identity-migrate')).toHaveLength(1);
     expect(called('apply')).toHaveLength(1);
   });
 
   it('and rolls back', async () => {
     cluster.deploy();
-    await paste(shellBlock('docs/operations/runbooks.md', 'Roll back', 0));
+    await paste(shellBlock('docs/operations/upgrade.md', 'Roll back', 0));
     expect(called('rollout undo deployment/identity')).toHaveLength(1);
   });
 });
 
-describe('docs/operations/runbooks.md rotates', () => {
+describe('the runbook rotates', () => {
   describe('the service token', () => {
-    const begin = shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0);
-    const end = shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1);
+    const begin = shellBlock('docs/operations/rotate.md', 'Rotate the service token', 0);
+    const end = shellBlock('docs/operations/rotate.md', 'Rotate the service token', 1);
     const tokensOf = (service: string) => {
       const secret = cluster.state.secrets[`secret/${service}-secrets`];
       return [secret?.['service-token'], secret?.['service-token-previous']];
@@ -138,7 +138,7 @@ describe('docs/operations/runbooks.md rotates', () => {
   });
 
   describe('the session keys', () => {
-    const begin = shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0);
+    const begin = shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 0);
     const current = () => cluster.state.secrets['secret/issues-secrets']?.['session-keys'];
     const lists = () => cluster.calls.flatMap((call) => /"session-keys":"(.*?)"/.exec(call)?.[1] ?? []);
 
@@ -147,14 +147,14 @@ describe('docs/operations/runbooks.md rotates', () => {
       await paste(begin);
       const [next = ''] = current()?.split(',') ?? [];
       expect(lists()).toEqual([`CHANGE-ME,${next}`, `${next},CHANGE-ME`]);
-      await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 1));
+      await paste(shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 1));
       expect(current()).toBe(next);
       expect(called('rollout status deployment/issues')).toHaveLength(3);
     });
 
     it('all are replaced after a leak, and the sessions end', async () => {
       cluster.deploy();
-      await paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 2));
+      await paste(shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 2));
       expect(current()).toMatch(/^[\w+/]{43}=$/);
       const { SESSIONS_VALID_AFTER: time = '' } = cluster.state.configMaps['configmap/identity'] ?? {};
       expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
@@ -163,9 +163,9 @@ describe('docs/operations/runbooks.md rotates', () => {
   });
 });
 
-describe('docs/operations/runbooks.md backs up and restores', () => {
-  const backUp = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 0);
-  const restore = shellBlock('docs/operations/runbooks.md', 'Back up and restore', 1);
+describe('the runbook backs up and restores', () => {
+  const backUp = shellBlock('docs/operations/backup.md', 'On Kubernetes', 0);
+  const restore = shellBlock('docs/operations/backup.md', 'On Kubernetes', 1);
 
   it.each(['identity', 'issues'])('%s', async (service) => {
     cluster.deploy();

@@ -4,6 +4,10 @@ import { describe, expect, it } from '@jest/globals';
 import { isShell, parseCodeBlocks, shellBlock } from '../src/code-blocks.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 
+const runbookProofs = ['prove-kubernetes', 'runbooks', 'recovery', 'prove-docker'].map(
+  (name) => `packages/dev/delivery/src/${name}.ts`,
+);
+
 // The documents with blocks to paste into a terminal. A test of CI runs each block; a proof runs it on the real engine too.
 const documents: readonly { document: string; proofs?: readonly string[]; unproven?: readonly string[] }[] = [
   { document: 'README.md' },
@@ -19,12 +23,17 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   },
   {
     document: 'docs/operations/runbooks.md',
-    proofs: ['prove-kubernetes', 'runbooks', 'recovery', 'prove-docker'].map(
-      (name) => `packages/dev/delivery/src/${name}.ts`,
-    ),
-    // The system tests run them against services by the recipes.
-    unproven: ['docs/operations/runbooks.md: Functions: 2', 'docs/operations/runbooks.md: Upgrade: 1'],
+    proofs: runbookProofs,
+    // The system tests run it against services by the recipes.
+    unproven: ['docs/operations/runbooks.md: Functions for stand-alone services: 0'],
   },
+  {
+    document: 'docs/operations/upgrade.md',
+    proofs: runbookProofs,
+    unproven: ['docs/operations/upgrade.md: With compose and stand-alone: 0'],
+  },
+  { document: 'docs/operations/rotate.md', proofs: runbookProofs },
+  { document: 'docs/operations/backup.md', proofs: runbookProofs },
   { document: 'apps/identity/README.md' },
   { document: 'apps/issues/README.md' },
   { document: 'docs/issues/event-streams.md' },

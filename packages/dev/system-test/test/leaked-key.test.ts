@@ -8,9 +8,9 @@ import jwt from 'jsonwebtoken';
 import { signUp } from './support/clients.ts';
 import { FakeKubectl } from './support/fake-kubectl.ts';
 
-const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 0);
-const rotation = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0);
-const leaked = shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0);
+const functions = shellBlock('docs/operations/runbooks.md', 'Functions for Kubernetes', 0);
+const rotation = shellBlock('docs/operations/rotate.md', 'Rotate the signing key', 0);
+const leaked = shellBlock('docs/operations/rotate.md', 'A key has leaked', 0);
 
 let stack: Stack;
 let kubectl: FakeKubectl;

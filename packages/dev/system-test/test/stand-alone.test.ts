@@ -205,7 +205,7 @@ describe('a service on its own, by the recipe in its README', () => {
 
   /** Pastes blocks of the runbooks into a terminal, and restarts a service when they ask for it. */
   async function operate(...blocks: string[]): Promise<string> {
-    const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 2);
+    const functions = shellBlock('docs/operations/runbooks.md', 'Functions for stand-alone services', 0);
     const shell = new Shell(here([functions, ...blocks].join('\n')), {
       PATH: `${await postgresTools()}:${process.env.PATH}`,
     });
@@ -237,11 +237,11 @@ describe('a service on its own, by the recipe in its README', () => {
 
   it('rotates the service token and the session keys by the runbooks', async () => {
     const old = serviceToken();
-    await operate(shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0));
+    await operate(shellBlock('docs/operations/rotate.md', 'Rotate the service token', 0));
     expect([await listsIdentities(old), await listsIdentities(serviceToken())]).toEqual([200, 200]);
     await operate(
-      shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1),
-      shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0),
+      shellBlock('docs/operations/rotate.md', 'Rotate the service token', 1),
+      shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 0),
     );
     expect([await listsIdentities(old), await listsIdentities(serviceToken())]).toEqual([403, 200]);
     expect(readFileSync(join(secrets, 'session-keys'), 'utf8').split(',')).toHaveLength(2);
@@ -251,12 +251,13 @@ describe('a service on its own, by the recipe in its README', () => {
   it('replaces a leaked key and restores a backup by the runbooks', async () => {
     const folder = `mkdir -p ${secrets}/backups; pushd ${secrets}/backups`;
     const output = await operate(
-      shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0),
+      shellBlock('docs/operations/rotate.md', 'A key has leaked', 0),
       folder,
-      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 2),
-      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 3),
+      shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0),
+      shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 1),
       ...(isOldest ? ['psql --quiet "$(database identity)" --command "CREATE TABLE newer (id int)"'] : []),
-      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 4),
+      shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2),
+      shellBlock('docs/operations/backup.md', 'Lost secrets', 0),
       ...(isOldest
         ? ['psql "$(database identity)" --command "SELECT to_regclass(\'newer\') IS NULL AS restored"']
         : []),
@@ -274,7 +275,7 @@ describe('a service on its own, by the recipe in its README', () => {
   });
 
   it('is upgraded by the runbook', async () => {
-    const output = await operate(shellBlock('docs/operations/runbooks.md', 'Upgrade', 1));
+    const output = await operate(shellBlock('docs/operations/upgrade.md', 'With compose and stand-alone', 0));
     expect(output).toMatch(/identity: no migration to apply\n.*issues: no migration to apply\n/s);
     expect(await listsIdentities(serviceToken())).toBe(200);
   });

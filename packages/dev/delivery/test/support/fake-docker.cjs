@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A docker for the blocks of docs/operations/runbooks.md: it runs the commands in the containers of docker/compose.yaml on this machine. A
+// A docker for the blocks of the runbooks: it runs the commands in the containers of docker/compose.yaml on this machine. A
 // volume is a folder of $VOLUMES, without "-secrets" in its name, and the services of an image have the programs on the path. Fails for a service and an option
 // that it does not know, and for a change of a volume that is mounted read-only.
 const { appendFileSync, existsSync, readdirSync, readFileSync, statSync } = require('node:fs');
