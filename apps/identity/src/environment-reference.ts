@@ -45,8 +45,7 @@ export const environmentReference = {
   JANITOR_INTERVAL_SECONDS: 'interval of the cleanup job; `0` disables it',
   AUDIT_RETENTION_DAYS: 'retention of audit events: `0` (forever) or at least 30',
   BRAND_NAME: 'the name on the pages of sign-in',
-  BRAND_COLOR:
-    'the color of buttons and links on the pages; its contrast to white must be at least 4.5:1',
+  BRAND_COLOR: 'the color of buttons and links on the pages; its contrast to white must be at least 4.5:1',
   BRAND_LOGO:
     'an SVG, PNG or WebP file of at most 64 KiB; without it, the pages show the first letter of the name',
   BRAND_CLIENT_LOGOS: 'a folder of logos of applications, named by client id, such as `3f6c….svg`',

@@ -9,7 +9,7 @@ interface AccountView extends Pick<SignInView, 'context' | 'fields'> {
   signOutAction: string;
 }
 
-/** The page of a signed-in person whom no application has sent. */
+/** The page of a signed-in person if no application has sent the person here. */
 export function accountPage({ context, email, signOutAction, fields }: AccountView): string {
   return renderPage({
     context,
