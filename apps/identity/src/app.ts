@@ -2,16 +2,20 @@ import type { IncomingMessage } from 'node:http';
 import {
   type AccessTokenClaims,
   changeIdentityPassword,
+  createClient,
   createIdentity,
   deleteIdentity,
+  disableClient,
   findIdentityByEmail,
   findIdentityBySso,
+  getClient,
   getDiscoveryDocument,
   getIdentity,
   getKeySet,
   getUserInfo,
   introspectToken,
   listAuditEvents,
+  listClients,
   listIdentities,
   listIdentityEvents,
   listSessions,
@@ -20,7 +24,9 @@ import {
   revokeSession,
   revokeSessions,
   revokeToken,
+  rotateClientSecret,
   signIn,
+  updateClient,
   updateIdentity,
 } from '@tessera/contracts';
 import { verifyRequest } from '@tessera/jwt-verify';
@@ -38,6 +44,7 @@ import {
   route,
 } from '@tessera/service-kit';
 import { auditHandlers } from './audit/audit.handlers.ts';
+import { clientHandlers } from './clients/client.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { eventHandlers } from './events/event.handlers.ts';
 import { identityHandlers } from './identities/identity.handlers.ts';
@@ -113,6 +120,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(revokeSession, { access: backends }, session.revoke),
     route(listAuditEvents, { access: backends }, audit.list),
     route(listIdentityEvents, { access: backends }, events.list),
+    ...(config.hostedSignIn ? hostedRoutes(dependencies, backends) : []),
 
     ...healthRoutes(health),
     ...apiDocsRoutes({
@@ -121,6 +129,20 @@ export function createRoutes(dependencies: Dependencies): Route[] {
       pagePath: '/api/docs/',
       earlier: { documentPath: '/openapi.json', pagePath: '/docs' },
     }),
+  ];
+}
+
+/** The routes of the sign-in for applications. */
+function hostedRoutes({ clients }: Dependencies, backends: Access<undefined>): Route[] {
+  const client = clientHandlers(clients);
+  const clientBody = { limitBytes: 64 * 1024 };
+  return [
+    route(createClient, { access: backends, body: clientBody }, client.create),
+    route(listClients, { access: backends }, client.list),
+    route(getClient, { access: backends }, client.get),
+    route(updateClient, { access: backends, body: clientBody }, client.update),
+    route(rotateClientSecret, { access: backends }, client.rotate),
+    route(disableClient, { access: backends }, client.disable),
   ];
 }
 

@@ -62,6 +62,8 @@ export const environmentSchema = z.object({
   SIGN_IN_IP_LIMIT: integer({ min: 1, max: 1_000_000, default: 300 }),
   SIGN_IN_WINDOW_SECONDS: integer({ min: 1, max: day, default: 900 }),
 
+  HOSTED_SIGN_IN: flag(false),
+
   RATE_LIMIT_TOKENS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 60 }),
   RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
 
@@ -134,6 +136,8 @@ export function loadConfig(variables = environment) {
       ipLimit: parsed.SIGN_IN_IP_LIMIT,
       windowSeconds: parsed.SIGN_IN_WINDOW_SECONDS,
     },
+    /** Whether applications can sign people in with OpenID Connect and the pages of this service. */
+    hostedSignIn: parsed.HOSTED_SIGN_IN,
     rateLimits: {
       tokensPerMinute: parsed.RATE_LIMIT_TOKENS_PER_MINUTE,
       readsPerMinute: parsed.RATE_LIMIT_READS_PER_MINUTE,
@@ -173,6 +177,14 @@ export function loadKeysConfig(variables = environment) {
       refreshAbsoluteTtlSeconds: parsed.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
     },
   };
+}
+
+/** The settings that `clients-cli` needs; it requires none of the service's secrets but the database. */
+export function loadClientsConfig(variables = environment) {
+  const { database, audience } = commonConfig(
+    readConfig(environmentSchema, { ...variables, NODE_ENV: 'development' }, ['DATABASE_URL']),
+  );
+  return { database, audience };
 }
 
 type Environment = Partial<z.output<typeof environmentSchema>>;

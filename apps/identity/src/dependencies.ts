@@ -16,6 +16,9 @@ import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
+import { ClientRepository } from './clients/client.repository.ts';
+import { ClientService } from './clients/client.service.ts';
+import { ClientDirectory } from './clients/client-directory.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
@@ -75,6 +78,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     passwordPolicy,
     limits: config.signInLimits,
   });
+  const clientRepository = new ClientRepository(database);
+  const directory = new ClientDirectory(clientRepository);
   const { intervalSeconds, ...retention } = config.cleanup;
   const tasks = cleanupTasks(new CleanupRepository(database), retention);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
@@ -105,6 +110,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       passwordPolicy,
     }),
     passwordChanges,
+    clients: new ClientService({ repository: clientRepository, directory, audience: config.audience }),
     audit: new AuditService({ repository: new AuditRepository(database) }),
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Identity, TokenResponse } from '@tessera/contracts';
 import { readApiDocument } from '@tessera/service-kit';
 import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
+import { createClient, createServiceIdentity } from './support/clients.ts';
 import { createIdentity, signIn } from './support/identities.ts';
 import { unknownId } from './support/internal-client.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
@@ -12,6 +13,7 @@ const operations = new ApiSurface(document).operations.map(({ operationId }) => 
 
 // Limits that no run reaches, so that no request is rejected with 429.
 const noLimits = {
+  HOSTED_SIGN_IN: 'on',
   SIGN_IN_PAIR_LIMIT: '1000000',
   SIGN_IN_EMAIL_LIMIT: '1000000',
   SIGN_IN_IP_LIMIT: '1000000',
@@ -28,6 +30,7 @@ describe('every response matches the API document, and a rejected request writes
   let target: Identity;
   let lookedUp: Identity;
   const disposable: string[] = [];
+  const disposableClients: string[] = [];
 
   beforeAll(async () => {
     app = await startTestApp(noLimits);
@@ -40,6 +43,7 @@ describe('every response matches the API document, and a rejected request writes
       identity.email,
       password,
     ));
+    for (let count = 0; count < 20; count += 1) disposableClients.push((await createClient(app)).client_id);
     const asciiPassword = 'a password that is asked for';
     const { identity: signer } = await createIdentity(app, { password: asciiPassword });
     const { identity: changer } = await createIdentity(app, { password: asciiPassword });
@@ -49,6 +53,8 @@ describe('every response matches the API document, and a rejected request writes
     const sessions = await app.sql<{ id: string }>('SELECT id FROM token_families WHERE identity_id = $1', [
       guest.id,
     ]);
+    const { identity: robot } = await createServiceIdentity(app);
+    const client = await createClient(app);
     fuzzer = new Fuzzer({
       document,
       listener: app.listener,
@@ -66,6 +72,11 @@ describe('every response matches the API document, and a rejected request writes
         'signIn.email': () => signer.email,
         'signIn.username': () => signer.email,
         'signIn.password': () => asciiPassword,
+        client_id: () => client.client_id,
+        'disableClient.client_id': () => disposableClients.shift() ?? unknownId,
+        'createClient.kind': () => 'machine',
+        'createClient.name': () => 'Robot',
+        'createClient.identity_id': () => robot.id,
         id: () => target.id,
         'findIdentityByEmail.email': () => lookedUp.email,
         'deleteIdentity.id': () => disposable.shift() ?? unknownId,
@@ -78,7 +89,7 @@ describe('every response matches the API document, and a rejected request writes
         'findIdentityBySso.provider': () => 'google',
         'findIdentityBySso.sso_id': () => 'sso-1',
       },
-      state: () => digestTables(app.sql, ['identities', 'token_families', 'refresh_tokens']),
+      state: () => digestTables(app.sql, ['identities', 'token_families', 'refresh_tokens', 'oauth_clients']),
       // The reuse of a refresh token marks its family as suspect or ends it.
       writtenByRefusals: { refreshTokens: ['token_families', 'refresh_tokens'] },
       learn: (operationId, body) => {

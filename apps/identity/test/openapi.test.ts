@@ -11,7 +11,7 @@ import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts'
 describe('the OpenAPI document', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp();
+    app = await startTestApp({ HOSTED_SIGN_IN: 'on' });
   });
   afterAll(() => app.close());
 

@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Identity, identityApi, type Operation, type TokenResponse } from '@tessera/contracts';
+import {
+  type CreatedClient,
+  type Identity,
+  identityApi,
+  type Operation,
+  type TokenResponse,
+} from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import type { Response } from 'supertest';
+import { createClient } from './support/clients.ts';
 import { anEmail, aPassword, createIdentity, signIn } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
-import { startTestApp, type TestApp } from './support/test-app.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const mebibyte = 1024 * 1024;
 const userAgent = '"'.repeat(400);
@@ -19,8 +26,16 @@ let app: TestApp;
 let identity: Identity;
 let password: string;
 let tokens: TokenResponse;
+let client: CreatedClient;
 beforeAll(async () => {
-  app = await startTestApp({ SIGN_IN_LIMITS: 'off', RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
+  app = await startTestApp({
+    HOSTED_SIGN_IN: 'on',
+    SIGN_IN_LIMITS: 'off',
+    RATE_LIMIT_TOKENS_PER_MINUTE: '0',
+  });
+  const uris = Array.from({ length: 15 }, (_, n) => `https://app.example/${'p'.repeat(1970)}${n}`);
+  client = await createClient(app, { redirect_uris: uris, post_logout_redirect_uris: uris });
+  for (let count = 0; count < 10; count += 1) await createClient(app, { redirect_uris: uris });
   const email = `${'e'.repeat(64)}@${'e'.repeat(63)}.${'e'.repeat(63)}.${'e'.repeat(53)}.example`;
   ({ identity, password } = await createIdentity(app, { ...largestFields, email }));
   for (let session = 0; session < 200; session += 1) {
@@ -48,6 +63,7 @@ afterAll(() => app.close());
 
 const internal = internalClient(() => app);
 const path = () => `/internal/identities/${identity.id}`;
+const clientPath = () => `/internal/clients/${client.client_id}`;
 const bearer = () => `Bearer ${tokens.access_token}`;
 
 interface LargestResponse {
@@ -142,6 +158,30 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 25_000,
   },
+  createClient: {
+    send: () =>
+      internal('post', '/internal/clients').send({
+        name: '€'.repeat(100),
+        kind: 'public',
+        redirect_uris: client.redirect_uris,
+        post_logout_redirect_uris: client.redirect_uris,
+      }),
+    status: 201,
+    atLeast: 60_000,
+  },
+  listClients: {
+    send: () => internal('get', '/internal/clients?limit=200'),
+    status: 200,
+    atLeast: 300_000,
+  },
+  getClient: { send: () => internal('get', clientPath()), status: 200, atLeast: 60_000 },
+  updateClient: {
+    send: () => app.http.patch(clientPath()).set('X-Service-Token', serviceToken).send({ name: 'Wiki' }),
+    status: 200,
+    atLeast: 60_000,
+  },
+  rotateClientSecret: { send: () => internal('post', `${clientPath()}/rotate-secret`), status: 200 },
+  disableClient: { send: () => internal('delete', clientPath()), status: 204 },
   changeIdentityPassword: {
     send: () =>
       internal('post', `${path()}/password`).send({ current_password: password, new_password: aPassword() }),

@@ -1,11 +1,16 @@
 import type {
   AuditEvent,
   AuditQuery,
+  ClientDetails,
+  ClientSecret,
+  CreateClient,
+  CreatedClient,
   EventFeedPage,
   Identity,
   IdentityEvent,
   Introspection,
   SessionDetails,
+  UpdateClient,
 } from '@tessera/contracts';
 import { internalPaths } from '@tessera/contracts/requests';
 import { type EventOptions, followEvents } from './event-feed.ts';
@@ -119,6 +124,35 @@ export class IdentityClient {
   /** Iterates over the audit trail, newest first. */
   auditEvents(filters: AuditFilters = {}, options?: CallOptions): AsyncGenerator<AuditEvent, void> {
     return this.#api.pages('listAuditEvents', { query: { ...filters }, ...options });
+  }
+
+  /** Registers an application. The result has its secret, this once. */
+  createClient(client: CreateClient, options?: CallOptions): Promise<CreatedClient> {
+    return this.#api.call('createClient', { body: client, ...options });
+  }
+
+  /** Iterates over the clients, sorted by id. */
+  clients({ limit, ...call }: PageSize & CallOptions = {}): AsyncGenerator<ClientDetails, void> {
+    return this.#api.pages('listClients', { query: { limit }, ...call });
+  }
+
+  client(client_id: string, options?: CallOptions): Promise<ClientDetails> {
+    return this.#api.call('getClient', { params: { client_id }, ...options });
+  }
+
+  /** Changes a client. Omitted members stay unchanged. */
+  updateClient(client_id: string, change: UpdateClient, options?: CallOptions): Promise<ClientDetails> {
+    return this.#api.call('updateClient', { params: { client_id }, body: change, ...options });
+  }
+
+  /** Makes a new secret, which only the result has. The present one stays valid for a day. */
+  rotateClientSecret(client_id: string, options?: CallOptions): Promise<ClientSecret> {
+    return this.#api.call('rotateClientSecret', { params: { client_id }, ...options });
+  }
+
+  /** Disables a client for good. */
+  disableClient(client_id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('disableClient', { params: { client_id }, ...options });
   }
 
   /**

@@ -164,6 +164,17 @@ const identityCalls: Record<
   revokeSessions: (client) => client.revokeSessions(id),
   revokeSession: (client) => client.revokeSession(id, id),
   introspectToken: (client) => client.introspect('token'),
+  createClient: (client) =>
+    client.createClient({
+      name: 'Wiki',
+      kind: 'confidential',
+      redirect_uris: ['https://wiki.example.com/callback'],
+    }),
+  listClients: (client) => drain(client.clients({ limit: 5 })),
+  getClient: (client) => client.client(id),
+  updateClient: (client) => client.updateClient(id, { audiences: ['tessera'] }),
+  rotateClientSecret: (client) => client.rotateClientSecret(id),
+  disableClient: (client) => client.disableClient(id),
   listIdentityEvents: (client) => client.events({ after: 'a', limit: 5 }).next(),
   listAuditEvents: (client) =>
     drain(

@@ -4,6 +4,8 @@ export * from './event-stream.operations.ts';
 export * from './health.operations.ts';
 export * from './identity/api.ts';
 export * from './identity/audit.operations.ts';
+export * from './identity/client.operations.ts';
+export * from './identity/client.schemas.ts';
 export * from './identity/discovery.operations.ts';
 export * from './identity/email.schemas.ts';
 export * from './identity/identity.operations.ts';

@@ -27,6 +27,12 @@ export const internalPaths = {
   introspectToken: 'POST /internal/introspect',
   listAuditEvents: 'GET /internal/audit-events',
   listIdentityEvents: 'GET /internal/events',
+  createClient: 'POST /internal/clients',
+  listClients: 'GET /internal/clients',
+  getClient: 'GET /internal/clients/:client_id',
+  updateClient: 'PATCH /internal/clients/:client_id',
+  rotateClientSecret: 'POST /internal/clients/:client_id/rotate-secret',
+  disableClient: 'DELETE /internal/clients/:client_id',
 } as const;
 
 export const issuesPaths = {

@@ -17,9 +17,21 @@ const commonReference = {
     meaning: 'The body is larger than the operation accepts, or has too many parts.',
     action: 'Send a smaller body. The documentation of the service lists the limits.',
   },
+  client_disabled: {
+    meaning: 'The client is disabled for good.',
+    action: 'Register a new client.',
+  },
   client_gone: {
     meaning: 'The client closed the connection before the response.',
     action: 'Nothing: only the log has this code.',
+  },
+  client_not_found: {
+    meaning: 'There is no client with this id.',
+    action: 'Check the id in the list of clients.',
+  },
+  client_without_secret: {
+    meaning: 'A public client has no secret.',
+    action: 'Register a confidential client if the application can keep a secret.',
   },
   email_conflict: {
     meaning: 'Another identity has this e-mail address.',
@@ -41,17 +53,34 @@ const commonReference = {
     meaning: 'There is no identity with this id, e-mail address or account of a provider.',
     action: 'Check the value. A deleted identity is not found either.',
   },
+  insufficient_scope: {
+    meaning: 'The access token does not have the scope `openid`.',
+    action: 'Request the scope `openid` when the person signs in.',
+  },
   internal_error: {
     meaning: 'The service has failed. Its log has the cause under `request_id`.',
     action: 'Retry once if the request is idempotent, and tell the operator the `request_id`.',
   },
+  invalid_client: {
+    meaning: 'The client is unknown or disabled, or its credential is wrong.',
+    action: 'Check the id and the secret. A rotated secret is valid for a limited time.',
+  },
   invalid_grant: {
-    meaning: 'The e-mail address and password, or the refresh token, are not accepted.',
+    meaning: 'The e-mail address and password, the code, or the refresh token, are not accepted.',
     action: 'Sign in again. A refresh token works once: store the new one of each response.',
   },
   invalid_request: {
     meaning: 'A credential or a parameter is missing, malformed or sent twice.',
     action: 'Send one `Authorization: Bearer` header, or each parameter once, as `detail` says.',
+  },
+  invalid_scope: {
+    meaning:
+      'The client may not have a requested scope, or a refresh asks for more than the sign-in granted.',
+    action: 'Request fewer scopes, or register them for the client.',
+  },
+  invalid_target: {
+    meaning: 'The client may not have tokens for the requested `resource`.',
+    action: 'Register the audience for the client, or leave `resource` out.',
   },
   invalid_token: {
     meaning: 'The access token is invalid, has expired or was revoked.',
@@ -115,6 +144,10 @@ const commonReference = {
   unauthorized: {
     meaning: 'The request has no access token, or no session of the web app.',
     action: 'Sign in, and send `Authorization: Bearer` with the access token.',
+  },
+  unauthorized_client: {
+    meaning: 'The kind of the client does not permit this grant.',
+    action: 'Use the code grant for people, and a machine client for `client_credentials`.',
   },
   unsupported_grant_type: {
     meaning: 'The token endpoint does not support this `grant_type`.',

@@ -10,9 +10,15 @@ describe('the reference of errors', () => {
     const others = Object.keys(problemReference).filter((code) => !codes.some((known) => known === code));
     expect(others.sort()).toEqual([
       'client_gone',
-      ...['cross_site_request', 'headers_too_large', 'method_not_allowed', 'not_found'],
+      'cross_site_request',
+      'headers_too_large',
+      // The endpoints of OpenID Connect under /oidc.
+      ...['insufficient_scope', 'invalid_client', 'invalid_scope', 'invalid_target'],
+      ...['method_not_allowed', 'not_found'],
       // The web session.
       ...['other_user', 'session_ended', 'session_unavailable'],
+      // The endpoints of OpenID Connect under /oidc.
+      'unauthorized_client',
     ]);
   });
 

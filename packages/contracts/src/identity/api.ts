@@ -3,6 +3,14 @@ import { getLiveness, getReadiness } from '../health.operations.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.schemas.ts';
 import { listAuditEvents } from './audit.operations.ts';
+import {
+  createClient,
+  disableClient,
+  getClient,
+  listClients,
+  rotateClientSecret,
+  updateClient,
+} from './client.operations.ts';
 import { getDiscoveryDocument, getKeySet } from './discovery.operations.ts';
 import {
   changeIdentityPassword,
@@ -26,6 +34,8 @@ export const identityApi = {
   tags: {
     'OpenID Connect': 'The public endpoints.',
     'Internal identity API': 'For trusted backends, with the service token.',
+    Clients:
+      'The applications that sign people in with OpenID Connect, and machines. For trusted backends; every path is 404 unless the service is configured with `HOSTED_SIGN_IN=on`.',
     Operations: 'Health of the service.',
   },
   securitySchemes: {
@@ -59,6 +69,12 @@ export const identityApi = {
     introspectToken,
     listAuditEvents,
     listIdentityEvents,
+    createClient,
+    listClients,
+    getClient,
+    updateClient,
+    rotateClientSecret,
+    disableClient,
     getLiveness,
     getReadiness,
   ],

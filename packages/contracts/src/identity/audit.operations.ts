@@ -22,6 +22,16 @@ export const auditTypes = [
   'identity.activated',
   'identity.deactivated',
   'identity.deleted',
+  'client.created',
+  'client.updated',
+  'client.secret_rotated',
+  'client.disabled',
+  'client.redirect_refused',
+  'sso.opened',
+  'sso.ended',
+  'consent.granted',
+  'code.reuse_detected',
+  'logout.undelivered',
 ] as const;
 export type AuditType = (typeof auditTypes)[number];
 

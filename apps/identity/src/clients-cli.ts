@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises';
+import { createClientSchema, uuid } from '@tessera/contracts';
+import { createLogger, ProblemError, parse, runCommandLine, UsageError } from '@tessera/service-kit';
+import { presentClient, readClientSettings } from './clients/client.presenter.ts';
+import { ClientRepository } from './clients/client.repository.ts';
+import { ClientService, type GivenCredentials } from './clients/client.service.ts';
+import { ClientDirectory } from './clients/client-directory.ts';
+import { loadClientsConfig } from './config.ts';
+import { createDatabase } from './database.ts';
+
+const help = `Usage: node dist/clients-cli.js <command> [options]
+
+Registers the applications that sign people in with OpenID Connect, and machines. Prints JSON.
+
+Commands:
+  create                       Register a client. Its secret is printed this once.
+  list                         List all clients.
+  rotate-secret <client id>    Make a new secret. The present one stays valid for a day.
+  disable <client id>          Disable a client for good.
+
+Options of create:
+  --name <text>                The name that people see. Required.
+  --kind <kind>                confidential, public or machine. Required.
+  --redirect-uri <uri>         Where a browser may go with a code. Can be repeated.
+  --post-logout-uri <uri>      Where a browser may go after a sign-out. Can be repeated.
+  --backchannel-uri <uri>      Where the end of sessions is sent.
+  --scope <scope>              openid, email, profile or groups. Can be repeated. Default: the first three.
+  --audience <audience>        An audience of its access tokens, such as tessera. Can be repeated.
+  --identity <id>              The identity of a machine, without a password.
+  --without-pkce               Accept requests without a code challenge, from a confidential client.
+  --third-party                Ask people for their consent.
+  --client-id <uuid>           The id, if the deployment has made it before. If it exists, nothing changes.
+  --secret-file <path>         The secret, if the deployment has made it before: at least 32 characters.
+  -h, --help                   Print this help.
+
+Environment, set as for the service:
+  DATABASE_URL                 The database of the service.
+  JWT_AUDIENCE                 The audience of the service's own tokens. Default: tessera.
+
+Exit codes: 0 success, 1 refused, 2 invalid command line.
+
+Example:
+  node dist/clients-cli.js create --name Wiki --kind confidential --redirect-uri https://wiki.example.com/callback
+`;
+
+const origin = { requestId: 'clients-cli', ip: '', userAgent: null };
+
+interface Options {
+  name?: string;
+  kind?: string;
+  'redirect-uri'?: string[];
+  'post-logout-uri'?: string[];
+  'backchannel-uri'?: string;
+  scope?: string[];
+  audience?: string[];
+  identity?: string;
+  'without-pkce': boolean;
+  'third-party': boolean;
+  'client-id'?: string;
+  'secret-file'?: string;
+}
+
+async function create(clients: ClientService, options: Options): Promise<unknown> {
+  const { kind, ...given } = parse(createClientSchema, {
+    name: options.name,
+    kind: options.kind,
+    redirect_uris: options['redirect-uri'],
+    post_logout_redirect_uris: options['post-logout-uri'],
+    backchannel_logout_uri: options['backchannel-uri'],
+    scopes: options.scope,
+    audiences: options.audience,
+    identity_id: options.identity,
+    require_pkce: options['without-pkce'] ? false : undefined,
+    is_first_party: options['third-party'] ? false : undefined,
+  });
+  const credentials = await credentialsOf(options);
+  const known = credentials.id === undefined ? undefined : await findKnown(clients, credentials.id);
+  if (known !== undefined) return presentClient(known);
+  const settings = { ...readClientSettings(given), name: given.name, kind };
+  const { client, secret } = await clients.create(settings, origin, credentials);
+  // A given secret is in its file already.
+  return { ...presentClient(client), ...(credentials.secret === undefined ? { client_secret: secret } : {}) };
+}
+
+async function findKnown(clients: ClientService, id: string) {
+  try {
+    return await clients.find(id);
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+async function credentialsOf({ 'client-id': id, 'secret-file': file }: Options): Promise<GivenCredentials> {
+  if (id !== undefined && uuid().safeParse(id).data !== id)
+    throw new UsageError('--client-id must be a UUID in lower case');
+  const secret = file === undefined ? undefined : (await readFile(file, 'utf8')).trim();
+  if (secret !== undefined && !/^[\x21-\x7e]{32,512}$/.test(secret))
+    throw new UsageError('The secret in --secret-file must be 32 to 512 visible ASCII characters');
+  return { id, secret };
+}
+
+async function list(clients: ClientService): Promise<unknown> {
+  const found: unknown[] = [];
+  let after: string | undefined;
+  for (;;) {
+    const page = await clients.list({ limit: 200, after });
+    found.push(...page.map(presentClient));
+    if (page.length < 200) return found;
+    after = page.at(-1)?.id;
+  }
+}
+
+async function run(clients: ClientService, command: string, id: string, options: Options): Promise<unknown> {
+  if (command === 'create') return create(clients, options);
+  if (command === 'list') return list(clients);
+  if (uuid().safeParse(id).data !== id) throw new UsageError(`${command} requires the id of a client`);
+  if (command === 'disable') {
+    await clients.disable(id, origin);
+    return presentClient(await clients.find(id));
+  }
+  const { secret, previousUntil } = await clients.rotateSecret(id, origin);
+  return { client_secret: secret, previous_valid_until: previousUntil };
+}
+
+const argumentCounts: Readonly<Record<string, number>> = {
+  create: 0,
+  list: 0,
+  'rotate-secret': 1,
+  disable: 1,
+};
+
+process.exitCode = await runCommandLine(
+  {
+    name: 'node dist/clients-cli.js',
+    help,
+    options: {
+      name: { type: 'string' },
+      kind: { type: 'string' },
+      'redirect-uri': { type: 'string', multiple: true },
+      'post-logout-uri': { type: 'string', multiple: true },
+      'backchannel-uri': { type: 'string' },
+      scope: { type: 'string', multiple: true },
+      audience: { type: 'string', multiple: true },
+      identity: { type: 'string' },
+      'without-pkce': { type: 'boolean', default: false },
+      'third-party': { type: 'boolean', default: false },
+      'client-id': { type: 'string' },
+      'secret-file': { type: 'string' },
+    },
+    allowPositionals: true,
+    run: async (options, [command, id = '', ...stray]) => {
+      if (command === undefined) throw new UsageError('No command');
+      const expected = argumentCounts[command];
+      if (expected === undefined) throw new UsageError(`Unknown command '${command}'`);
+      const [unexpected] = expected === 0 && id !== '' ? [id] : stray;
+      if (unexpected !== undefined) throw new UsageError(`Unexpected argument '${unexpected}'`);
+      let close: (() => Promise<void>) | undefined;
+      try {
+        const config = loadClientsConfig();
+        const logger = createLogger({ service: 'identity', level: 'silent' });
+        const connection = createDatabase(config.database, logger);
+        close = connection.close;
+        const repository = new ClientRepository(connection.database);
+        const directory = new ClientDirectory(repository);
+        const clients = new ClientService({ repository, directory, audience: config.audience });
+        process.stdout.write(`${JSON.stringify(await run(clients, command, id, options), null, 2)}\n`);
+        return 0;
+      } catch (error) {
+        if (error instanceof UsageError) throw error;
+        process.stderr.write(`${explain(error)}\n`);
+        return 1;
+      } finally {
+        await close?.();
+      }
+    },
+  },
+  process.argv.slice(2),
+);
+
+function explain(error: unknown): string {
+  if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
+  const fields = error.errors?.map(({ field, message }) => `  ${field}: ${message}`) ?? [];
+  return [error.detail, ...fields].join('\n');
+}
