@@ -44,6 +44,23 @@ describe('/api/v1/users', () => {
     expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
   });
 
+  it('sets temporary passwords: the first sign-in chooses another one', async () => {
+    const staff = await aPerson(app, { is_staff: true });
+    const temporary = { password, password_is_temporary: true };
+    const { body: user } = await staff.post('/api/v1/users/', { email: anEmail(), ...temporary }).expect(201);
+    const signIn = (more: object) =>
+      axios.post(
+        `${identity.url}/token`,
+        { grant_type: 'password', email: user.email, password, ...more },
+        { proxy: false, validateStatus: () => true },
+      );
+    for (const next of ['a lighthouse made of salt', 'a harbour made of paper']) {
+      expect((await signIn({})).data).toMatchObject({ status: 401, code: 'password_change_required' });
+      expect((await signIn({ new_password: next })).status).toBe(200);
+      await staff.put(`/api/v1/users/${user.id}/`, temporary).expect(200);
+    }
+  });
+
   it('accepts and ignores read-only members of any type', async () => {
     const staff = await aPerson(app, { is_staff: true });
     const depth = 20_000;

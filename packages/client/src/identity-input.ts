@@ -2,8 +2,6 @@
 export interface IdentityInput extends AccountInput {
   /** Null removes the name. */
   display_name?: string | null;
-  /** True: the first sign-in must choose another password, within 24 hours. */
-  password_is_temporary?: boolean;
 }
 
 /** The writable members of a user of the issues service. */
@@ -16,6 +14,8 @@ interface AccountInput {
   email?: string;
   username?: string;
   password?: string;
+  /** True: the first sign-in must choose another password, within 24 hours. */
+  password_is_temporary?: boolean;
   /** Set together with `sso_id`: both strings, or both null. */
   sso_provider?: string | null;
   sso_id?: string | null;

@@ -65,15 +65,19 @@ export class Session implements TokenSource {
     this.#expiresAt = 0;
   }
 
-  /** Signs in. Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password. */
+  /**
+   * Signs in. Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password, and
+   * `password_change_required` for a temporary password, until `newPassword` replaces it.
+   */
   static async signIn(
-    options: SessionOptions & { email: string; password: string },
+    options: SessionOptions & { email: string; password: string; newPassword?: string | undefined },
     call?: CallOptions,
   ): Promise<Session> {
-    const { email, password, ...rest } = options;
+    const { email, password, newPassword, ...rest } = options;
     const { identityUrl, onTokens: _, ...settings } = rest;
     const transport = new Transport(identityPaths, { ...settings, baseUrl: identityUrl });
-    const body = { grant_type: 'password', email, password };
+    const next = newPassword === undefined ? {} : { new_password: newPassword };
+    const body = { grant_type: 'password', email, password, ...next };
     const tokens = await transport.call('signIn', { body, ...call });
     const session = new Session({ ...rest, tokens });
     session.#keep(tokens);

@@ -495,6 +495,18 @@ describe('a session', () => {
     expect(identity.requests).toEqual([]);
   });
 
+  it('replaces a temporary password', async () => {
+    const identity = await serve(problem(401, 'password_change_required'), json(200, tokens(1)));
+    const options = { identityUrl: identity.url, email: 'ann@example.com', password: 'temporary' };
+    await expect(Session.signIn(options)).rejects.toMatchObject({ code: 'password_change_required' });
+    expect((await Session.signIn({ ...options, newPassword: 'own' })).tokens).toEqual(tokens(1));
+    const body = { grant_type: 'password', email: 'ann@example.com', password: 'temporary' };
+    expect(identity.requests.map((request) => JSON.parse(request.body))).toEqual([
+      body,
+      { ...body, new_password: 'own' },
+    ]);
+  });
+
   it('throws the error of the identity service', async () => {
     const identity = await serve(problem(401, 'invalid_grant'));
     const { client, requests } = await serve(issue);

@@ -71,6 +71,12 @@ const readOnlyMembers = {
 export const writableIdentityMembers = {
   username: usernameSchema.optional(),
   password: passwordSchema.optional(),
+  password_is_temporary: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: `password` is only for the first sign-in, which must choose another one within 24 hours. Without `password`, it has no effect.',
+    ),
   sso_provider: ssoProviderSchema.nullable().optional(),
   sso_id: ssoIdSchema.nullable().optional(),
   is_active: z.boolean().optional(),
@@ -83,12 +89,6 @@ export const writableIdentityMembers = {
 const identityMembers = {
   display_name: displayNameSchema.nullable().optional(),
   ...writableIdentityMembers,
-  password_is_temporary: z
-    .boolean()
-    .optional()
-    .describe(
-      'True: `password` is only for the first sign-in, which must choose another one within 24 hours. Without `password`, it has no effect.',
-    ),
 };
 
 interface Credentials {

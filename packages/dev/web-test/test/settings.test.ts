@@ -162,7 +162,7 @@ describe('staff pages', () => {
     // The API refuses a user without a password.
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.locator('input[name=password]:invalid:focus').waitFor();
-    await dialog.getByLabel('Password', { exact: true }).fill(password);
+    await dialog.getByLabel('Temporary password', { exact: true }).fill(password);
     await dialog.getByLabel(/^Verified/).check();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
@@ -173,9 +173,15 @@ describe('staff pages', () => {
     await dialog.waitFor({ state: 'detached' });
     await page.getByLabel('Search users').fill('dora');
     await page.getByRole('listitem').filter({ hasText: 'dora@example.com' }).waitFor();
-    const dora = { ...bob, email: 'dora@example.com' };
-    const own = await web.openAs(dora, '/issues');
+    const { page: own, close } = await web.open();
+    await own.goto('/sign-in');
+    await own.getByLabel('E-mail').fill('dora@example.com');
+    await own.getByLabel('Password', { exact: true }).fill(password);
+    await own.keyboard.press('Enter');
+    await own.getByLabel('New password').fill('a lighthouse made of salt');
+    await own.keyboard.press('Enter');
     await own.getByLabel('Account of Dora Klein').waitFor();
+    await close();
     await page.getByRole('button', { name: 'Edit Dora Klein' }).click();
     await page
       .getByRole('dialog')

@@ -108,7 +108,7 @@ function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () =
       username,
       ...chosen,
       name: name === '' ? null : name,
-      ...(password !== '' && { password }),
+      ...(password !== '' && { password, password_is_temporary: true }),
     };
     // Fields that did not change are not sent: they may belong to superusers.
     const before: Partial<FullUser> = user ?? { is_staff: false, is_superuser: false };
@@ -134,12 +134,13 @@ function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () =
       <Field state={form} label="Display name" name="name" maxLength={150} defaultValue={user?.name ?? ''} />
       <Field
         state={form}
-        label={user === undefined ? 'Password' : 'New password'}
+        label={user === undefined ? 'Temporary password' : 'New temporary password'}
         name="password"
         type="password"
         required={user === undefined}
         autoComplete="new-password"
       />
+      <p className="muted">Valid for 24 hours. The first sign-in asks for another password.</p>
       {flags.map(([flag, name]) => (
         <label key={flag} className="check">
           <input
