@@ -44,6 +44,8 @@ export const environmentReference = {
   RATE_LIMIT_READS_PER_MINUTE: 'requests to `/userinfo` per identity and replica; `0` disables the limit',
   JANITOR_INTERVAL_SECONDS: 'interval of the cleanup job; `0` disables it',
   AUDIT_RETENTION_DAYS: 'retention of audit events: `0` (forever) or at least 30',
+  HOSTED_SIGN_IN:
+    'applications sign people in with OpenID Connect and the pages of this service: [sign-in](../identity/sign-in.md); `off`: its paths are 404',
   BRAND_NAME: 'the name on the pages of sign-in',
   BRAND_COLOR: 'the color of buttons and links on the pages; its contrast to white must be at least 4.5:1',
   BRAND_LOGO:

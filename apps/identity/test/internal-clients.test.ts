@@ -6,7 +6,7 @@ import { createClient, createMachine, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { walk } from './support/pages.ts';
-import { startTestApp, type TestApp } from './support/test-app.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const path = '/internal/clients';
 let app: TestApp;
@@ -19,10 +19,7 @@ const internal = internalClient(() => app);
 const create = (body: object) => internal('post', path).send(body);
 const wiki = { name: 'Wiki', kind: 'confidential', redirect_uris: [redirectUri] };
 const patch = (id: string, body: object) =>
-  app.http
-    .patch(`${path}/${id}`)
-    .set('X-Service-Token', app.config.serviceTokens[0] ?? '')
-    .send(body);
+  app.http.patch(`${path}/${id}`).set('X-Service-Token', serviceToken).send(body);
 const auditOf = async (id: string) =>
   (
     await app.sql<{ type: string }>(
