@@ -1,5 +1,6 @@
+import { hiddenFields } from './form.ts';
 import { html } from './html.ts';
-import { hiddenFields, renderPage } from './page.ts';
+import { renderPage } from './page.ts';
 import { messageOf, nameOf, textOf } from './page-context.ts';
 import type { SignInView } from './sign-in-page.ts';
 

@@ -11,6 +11,7 @@ import { parseMessages } from './messages/parse-messages.ts';
 export interface Branding {
   name: string;
   logo: Asset;
+  hasOwnLogo: boolean;
   style: Asset;
   /** By the id of the client. */
   clientLogos: ReadonlyMap<string, Asset>;
@@ -39,6 +40,7 @@ export async function readBranding(config: Config['branding'], basePath: string)
   const standIn = defaultLogo(name, colors, basePath);
   const branding: Branding = {
     name,
+    hasOwnLogo: logo !== undefined,
     style: await styleAsset(colors, basePath),
     logo: logo === undefined ? standIn : await attempt(readLogo('BRAND_LOGO', logo, basePath), standIn),
     clientLogos:
@@ -79,7 +81,7 @@ async function readMessages(folder: string | undefined): Promise<Map<string, Mes
     names.map(async (name) => {
       const source = `BRAND_MESSAGES: ${name}`;
       const language = /^([a-z]{2,3})\.json$/.exec(name)?.[1];
-      if (language === undefined) throw new ConfigError([`${source} must be named like de.json`]);
+      if (language === undefined) throw new ConfigError([`${source}: must be named like de.json`]);
       const content = await readBounded(source, join(folder, name), maxMessagesBytes);
       return [language, parseMessages(source, content.toString('utf8'), languages.get(language))] as const;
     }),
@@ -98,8 +100,7 @@ async function listFolder(variable: string, folder: string): Promise<string[]> {
 }
 
 async function readBounded(source: string, path: string, maxBytes: number): Promise<Buffer> {
-  const colon = source.includes(':') ? '' : ':';
-  const refuse = (problem: string) => new ConfigError([`${source}${colon} ${problem}`]);
+  const refuse = (problem: string) => new ConfigError([`${source}: ${problem}`]);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !found.isFile()) throw refuse('cannot be read');
   if (found.size > maxBytes) throw refuse(`is larger than ${maxBytes / 1024} KiB`);

@@ -1,6 +1,7 @@
+import { hiddenFields } from './form.ts';
 import { type Html, html } from './html.ts';
 import type { MessageKey } from './messages/messages.ts';
-import { hiddenFields, renderPage } from './page.ts';
+import { renderPage } from './page.ts';
 import { messageOf, nameOf, type PageContext, textOf } from './page-context.ts';
 import type { SignInView } from './sign-in-page.ts';
 

@@ -16,6 +16,6 @@ export function continuePage({ context, to }: { context: PageContext; to: string
     title: textOf(context, 'continue.title'),
     subtitle: textOf(context, 'continue.text'),
     refreshTo: to,
-    content: html`<p><a class="button second" href="${to}">${textOf(context, 'continue.link')}</a></p>`,
+    content: html`<p class="later"><a class="button second" href="${to}">${textOf(context, 'continue.link')}</a></p>`,
   });
 }

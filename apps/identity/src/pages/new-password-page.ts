@@ -1,5 +1,6 @@
+import { errorMessage, field, hiddenFields } from './form.ts';
 import { html } from './html.ts';
-import { errorMessage, field, hiddenFields, renderPage } from './page.ts';
+import { renderPage } from './page.ts';
 import { type PageContext, textOf } from './page-context.ts';
 import { type SignInError, type SignInView, signInErrorText } from './sign-in-page.ts';
 
@@ -28,37 +29,42 @@ export function newPasswordPage({
   minLength,
   error,
 }: NewPasswordView): string {
-  const isNewRefused = error !== undefined && isNewPasswordError(error);
+  const hasError = error !== undefined;
+  const isNewRefused = hasError && isNewPasswordError(error);
   return renderPage({
     context,
     title: textOf(context, 'newPassword.title'),
     subtitle: textOf(context, 'newPassword.text'),
     client,
-    hasError: error !== undefined,
+    hasError,
     content: html`<form method="post" action="${action}">
 ${hiddenFields(fields)}
 ${errorMessage(error && errorText(context, error, minLength))}
 ${field({
   name: 'email',
   label: textOf(context, 'field.email'),
-  inputMode: 'email',
+  kind: 'email',
   autocomplete: 'username',
   value: email,
+  isReadOnly: true,
+  hasError,
 })}
 ${field({
   name: 'password',
   label: textOf(context, 'field.temporaryPassword'),
-  type: 'password',
+  kind: 'password',
   autocomplete: 'current-password',
   hasFocus: true,
+  hasError,
   isInvalid: error?.code === 'invalid_grant',
 })}
 ${field({
   name: 'new_password',
   label: textOf(context, 'field.newPassword'),
-  type: 'password',
+  kind: 'password',
   autocomplete: 'new-password',
   hint: textOf(context, 'field.newPasswordHint', { count: minLength }),
+  hasError,
   isInvalid: isNewRefused,
 })}
 <button>${textOf(context, 'newPassword.submit')}</button>

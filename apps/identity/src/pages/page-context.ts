@@ -9,6 +9,8 @@ import { fillHtml, fillText, type MessageKey, type Messages } from './messages/m
 export interface PageContext {
   brand: string;
   logo: Asset;
+  /** Whether the logo is that of the operator. It may contain the name. */
+  hasOwnLogo: boolean;
   style: Asset;
   clientLogoOf: (clientId: string) => Asset | undefined;
   locale: string;
@@ -22,7 +24,7 @@ export function pageContext(
   request: Pick<IncomingMessage, 'headers'>,
   uiLocales?: string,
 ): PageContext {
-  const { name, logo, style, clientLogos, messages } = branding;
+  const { name, logo, hasOwnLogo, style, clientLogos, messages } = branding;
   const acceptLanguage = request.headers['accept-language'];
   const locale = selectLocale([...messages.keys()], { uiLocales, acceptLanguage });
   const found = messages.get(locale);
@@ -30,6 +32,7 @@ export function pageContext(
   return {
     brand: name,
     logo,
+    hasOwnLogo,
     style,
     clientLogoOf: (id) => clientLogos.get(id),
     locale,

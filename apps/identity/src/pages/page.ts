@@ -64,7 +64,6 @@ export function renderPage({
   content,
 }: PageParts): string {
   const { brand, style, logo, locale, direction } = context;
-  const clientLogo = client === undefined ? undefined : context.clientLogoOf(client.id);
   const windowTitle = hasError ? textOf(context, 'error.title', { title }) : title;
   return String(html`<!doctype html>
 <html lang="${locale}" dir="${direction}">
@@ -80,62 +79,26 @@ ${refreshTo !== undefined && html`<meta http-equiv="refresh" content="0;url=${re
 </head>
 <body>
 <main>
-<div class="logos">${image(logo)}${clientLogo !== undefined && html`<span class="join"></span>${image(clientLogo)}`}</div>
+<div class="logos">${logosOf(context, client)}</div>
 <h1>${title}</h1>
 ${subtitle !== undefined && html`<p class="subtitle">${subtitle}</p>`}
 <div class="content">
 ${content}
 </div>
 </main>
-<footer><bdi>${brand}</bdi></footer>
 </body>
 </html>
 `);
 }
 
-function image({ href }: Asset): Html {
-  return html`<img class="logo" src="${href}" alt="" height="44">`;
+/** The logo of the brand, with its name if the logo has none; beside it the logo of the client, if it has one. */
+function logosOf({ brand, logo, hasOwnLogo, clientLogoOf }: PageContext, client: PageParts['client']): Html {
+  const clientLogo = client === undefined ? undefined : clientLogoOf(client.id);
+  if (clientLogo !== undefined)
+    return html`${image(logo, brand)}<span class="join"></span>${image(clientLogo, '')}`;
+  return hasOwnLogo ? image(logo, brand) : html`${image(logo, '')}<bdi class="brand">${brand}</bdi>`;
 }
 
-/** The hidden fields of a form. */
-export function hiddenFields(fields: ReadonlyArray<readonly [string, string]>): Html {
-  return html`${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}`;
-}
-
-interface FieldParts {
-  name: string;
-  label: string;
-  type?: 'password' | 'text';
-  /** The field for an e-mail is of type text, since browsers refuse a local part beyond ASCII in one of type email. */
-  inputMode?: 'email';
-  autocomplete: 'username' | 'current-password' | 'new-password';
-  value?: string;
-  hasFocus?: boolean;
-  hint?: string | undefined;
-  /** Whether the error of the page is about this field. */
-  isInvalid?: boolean;
-}
-
-/** The id of the error of a page. */
-export const errorId = 'error';
-
-export function field(parts: FieldParts): Html {
-  const { name, label, type = 'text', inputMode, autocomplete, value, hasFocus, hint, isInvalid } = parts;
-  const id = `${name}-field`;
-  const descriptions = [isInvalid && errorId, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ');
-  return html`<div class="field">
-<label for="${id}">${label}</label>
-<input id="${id}" name="${name}" type="${type}"${inputMode && html` inputmode="${inputMode}"`} autocomplete="${autocomplete}"
- autocapitalize="none" autocorrect="off" spellcheck="false"${type === 'text' && html` dir="auto"`}${
-   value !== undefined && html` value="${value}"`
- }${isInvalid && html` aria-invalid="true"`}${
-   descriptions !== '' && html` aria-describedby="${descriptions}"`
- } required${hasFocus && html` autofocus`}>
-${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
-</div>
-`;
-}
-
-export function errorMessage(text: string | undefined): Html | undefined {
-  return text === undefined ? undefined : html`<p class="error" id="${errorId}" role="alert">${text}</p>`;
+function image({ href }: Asset, name: string): Html {
+  return html`<img class="logo" src="${href}" alt="${name}" height="40">`;
 }

@@ -1,5 +1,6 @@
+import { errorMessage, field, hiddenFields } from './form.ts';
 import { html } from './html.ts';
-import { errorMessage, field, hiddenFields, renderPage } from './page.ts';
+import { renderPage } from './page.ts';
 import { messageOf, nameOf, type PageContext, textOf } from './page-context.ts';
 
 /** Why a sign-in is refused. */
@@ -26,6 +27,7 @@ export interface SignInView {
 export function signInPage(view: SignInView): string {
   const { context, action, fields, client, email = '', isAgain = false, error } = view;
   const knowsEmail = email !== '';
+  const hasError = error !== undefined;
   const isInvalid = error?.code === 'invalid_grant' || error?.code === 'incomplete';
   return renderPage({
     context,
@@ -35,7 +37,7 @@ export function signInPage(view: SignInView): string {
         ? messageOf(context, 'signIn.brand', { brand: nameOf(context.brand) })
         : messageOf(context, 'signIn.client', { client: nameOf(client.name) }),
     client,
-    hasError: error !== undefined,
+    hasError,
     content: html`<form method="post" action="${action}">
 ${hiddenFields(fields)}
 ${error === undefined && isAgain && html`<p class="note">${textOf(context, 'signIn.again')}</p>`}
@@ -43,18 +45,20 @@ ${errorMessage(error && signInErrorText(context, error))}
 ${field({
   name: 'email',
   label: textOf(context, 'field.email'),
-  inputMode: 'email',
+  kind: 'email',
   autocomplete: 'username',
   value: email,
   hasFocus: !knowsEmail,
+  hasError,
   isInvalid,
 })}
 ${field({
   name: 'password',
   label: textOf(context, 'field.password'),
-  type: 'password',
+  kind: 'password',
   autocomplete: 'current-password',
   hasFocus: knowsEmail,
+  hasError,
   isInvalid,
 })}
 <button>${textOf(context, 'signIn.submit')}</button>

@@ -1,4 +1,4 @@
-/** The texts of the pages. `{client}` and the like are replaced; docs/identity/sign-in-pages.md lists the keys. */
+/** The texts of the pages. A word in braces, such as `{client}`, stands for a value. */
 export const en = {
   'error.title': 'Error: {title}',
 
