@@ -235,7 +235,7 @@ describe('POST /internal/identities', () => {
   });
 
   it('accepts passwords of 8 code points to 72 bytes unchanged', async () => {
-    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  spaces  ', 'a noncharacter \uffff']) {
+    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  two spaces  ', 'a noncharacter \uffff']) {
       const { identity } = await createIdentity(app, { password });
       await app.http
         .post('/token')
@@ -249,9 +249,25 @@ describe('POST /internal/identities', () => {
     const attempt = (body: object) =>
       strict.http.post('/internal/identities').set('X-Service-Token', serviceToken).send(body);
     const email = anEmail();
-    for (const password of ['password', 'QWERTY123', 'Tessera', email, email.split('@')[0], 'Ann Lee Jr']) {
+    const guesses = [
+      ...['password', 'QWERTY123', 'Tessera', email, email.split('@')[0], 'Ann Lee Jr'],
+      ...['Password1!', '!!Sunshine2024!!', 'Tessera#1', 'ann lee jr 77', 'Dragon-123456', '(12345678)'],
+      ...['passwordpassword', 'Password Password', 'letmein!letmein!1', 'PASSWORD1password1'],
+      ...['ｐａｓｓｗｏｒｄ', 'Ｐａｓｓｗｏｒｄ１！', '①②③④⑤⑥⑦⑧'],
+    ];
+    for (const password of guesses)
       expectInvalidFields(await attempt({ email, password, username: 'ann lee jr' }), ['password']);
-    }
+    const others = [
+      ...[
+        'correct horse battery staple',
+        'password of the lighthouse',
+        'my dragon reads 1984',
+        'Ann Lee Jr sails',
+      ],
+      ...['Xk7#pQ2!mZ9&', '8f14e45fceea167a', 'dragon 83-61-27-90', 'пароль от маяка', '🔑🔑🔑🔑🔑🔑🔑🔑'],
+    ];
+    for (const password of others)
+      await attempt({ email: anEmail(), password, username: 'ann lee jr' }).expect(201);
     const { body } = await attempt({ email, password: aPassword(), username: 'ann lee jr' }).expect(201);
     for (const password of ['password', 'ANN LEE JR', email.toUpperCase()])
       expectInvalidFields(

@@ -11,7 +11,7 @@ export interface PasswordContext {
 interface PasswordPolicyOptions {
   /** Minimum length in code points (NIST SP 800-63B-4 3.1.1.2). */
   minLength: number;
-  /** Refused passwords in lower case; null without a blocklist, in tests. */
+  /** Common passwords in lower case; null without a blocklist, in tests. */
   blocklist: ReadonlySet<string> | null;
 }
 
@@ -40,9 +40,41 @@ export class PasswordPolicy {
     const { minLength, blocklist } = this.#options;
     if (Array.from(password).length < minLength) return `must be at least ${minLength} characters`;
     if (!fitsBcrypt(password)) return `must be at most ${passwordMaxBytes} bytes in UTF-8`;
-    const candidate = password.toLowerCase();
     const contextWords = ['tessera', context.username, context.email.split('@')[0] ?? '', context.email];
-    const isContextWord = contextWords.some((word) => word !== '' && candidate === word.toLowerCase());
-    return blocklist?.has(candidate) || isContextWord ? 'is too common or too easy to guess' : undefined;
+    const words = new Set(contextWords.map(foldedText));
+    const isWord = (text: string) => blocklist?.has(text) === true || words.has(text);
+    return isMadeOfWord(foldedText(password), isWord) ? 'is too common or too easy to guess' : undefined;
   }
+}
+
+/** Without the differences that a person who guesses tries first: capitals and full-width letters. */
+function foldedText(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
+/**
+ * Whether a text is a word, also repeated or with digits and signs around it. A word in a longer text does not count, nor one
+ * with more digits and signs than letters, unless the digits are a word themselves.
+ */
+function isMadeOfWord(text: string, isWord: (text: string) => boolean): boolean {
+  if (text === '') return false;
+  if (isWord(text)) return true;
+  const unit = repeatedPart(text);
+  if (unit !== undefined) return isMadeOfWord(unit, isWord);
+  for (const around of [/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu]) {
+    const removed = (text.match(around) ?? []).join('');
+    if (removed === '' || removed === text) continue;
+    const rest = text.replace(around, '');
+    const isShort = rest.length >= removed.length || isWord(removed.replace(/[^\p{N}]/gu, ''));
+    if (isShort && isMadeOfWord(rest, isWord)) return true;
+  }
+  return false;
+}
+
+/** The part that a text repeats, with or without signs between; undefined if it repeats none. */
+function repeatedPart(text: string): string | undefined {
+  const [first = '', ...others] = text.split(/[^\p{L}\p{M}\p{N}]+/u).filter((part) => part !== '');
+  if (others.length > 0 && others.every((part) => part === first)) return first;
+  const length = `${text}${text}`.indexOf(text, 1);
+  return length < text.length ? text.slice(0, length) : undefined;
 }
