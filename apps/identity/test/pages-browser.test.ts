@@ -18,7 +18,7 @@ const texts = {
 const branding = await aBranding();
 const names = Object.keys(samplePages(pageContext(branding, { headers: {} }), texts)) as SampleName[];
 // It leaves at once.
-const lasting = names.filter((name) => name !== 'continue');
+const lasting: SampleName[] = names.filter((name) => name !== 'continue');
 
 let browser: Browser;
 let server: TestServer;
