@@ -13,16 +13,17 @@ const limits = [
   [/^(CONTRIBUTING|SECURITY)\.md$/, 8_000],
   [/^docs\/decisions\/\d{4}-/, 1_500],
   // Verbatim, or generated.
-  [/^docs\/(spec|reference)\//, Number.POSITIVE_INFINITY],
+  [/^docs\/(spec|reference)\/|^packages\/dev\/bench\/results\//, Number.POSITIVE_INFINITY],
   [/^apps\/issues\/README\.md$/, 5_000],
-  [/^docs\/security\//, 15_000],
-  [/^docs\//, 12_000],
+  [/^/, 12_000],
 ];
 const maxParagraphLines = 5;
 
-/** The bytes of a page, without those that only align its tables. */
-const sizeOf = (text) =>
-  Buffer.byteLength(text.replace(/^\|.*$/gm, (row) => row.replace(/ {2,}|-{4,}/g, ' ')));
+/** The bytes of a page that a reader sees: without the padding of tables and the list of link targets at its end. */
+function sizeOf(text) {
+  const rows = text.replace(/^\|.*$/gm, (row) => row.replace(/ {2,}|-{4,}/g, ' '));
+  return Buffer.byteLength(rows.replace(/^\[[^\]]+\]: \S+\n/gm, ''));
+}
 
 /** The tracked files and the new ones, without those that git ignores. */
 function filesOf(...patterns) {
