@@ -22,7 +22,7 @@ export function canRunPgBouncer(): boolean {
   return spawnSync('pgbouncer', ['-V'], { env: environment }).error === undefined;
 }
 
-/** PgBouncer with the configuration in the README of identity, in front of every database of a PostgreSQL. */
+/** PgBouncer with the configuration in docs/operations/poolers.md, in front of every database of a PostgreSQL. */
 export class PgBouncer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tessera-pgbouncer-'));
   readonly #port: number;
@@ -41,7 +41,7 @@ export class PgBouncer {
   /**
    * @param server any URL of the PostgreSQL
    * @param roles the roles that connect
-   * @param settings lines in place of those of the README
+   * @param settings lines in place of those of the page
    */
   static async start(server: string, roles: readonly DatabaseRole[], settings = ''): Promise<PgBouncer> {
     const pgBouncer = new PgBouncer(await findFreePort(), server, roles, settings);
