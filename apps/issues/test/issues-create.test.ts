@@ -186,6 +186,19 @@ describe('POST /api/v1/issues/', () => {
       const response = await request;
       expect([response.status, response.headers['x-ignored-fields']]).toEqual([status, 'asignee_id']);
     }
+    const nested = await ann.post('/api/v1/issues/', {
+      title: 'x',
+      links: [
+        { type: 'invoice', ref: '1', metadata: { any: { member: 1 } }, colour: 'red' },
+        { type: 'user', ref: { id: ann.id, size: 1 } },
+      ],
+      labels: [],
+    });
+    expect([nested.status, nested.headers['x-ignored-fields']]).toEqual([
+      201,
+      'links.0.colour, links.1.ref.size',
+    ]);
+    expect((await ann.put(path, nested.body).expect(200)).headers).not.toHaveProperty('x-ignored-fields');
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field-${index}`, 1]));
     const long = await ann.post('/api/v1/issues/', { title: 'x', ['x'.repeat(5000)]: 1, ...many });
     const names = String(long.headers['x-ignored-fields']).split(', ');
@@ -199,6 +212,8 @@ describe('POST /api/v1/issues/', () => {
     for (const prefer of ['handling=strict', 'respond-async, Handling="strict"; a=b, handling=lenient']) {
       const refused = await create(prefer, { prioritty: 'HIGH', size: 1 });
       expectInvalidFields(refused, ['prioritty', 'size']);
+      const link = { type: 'invoice', ref: '1', colour: 'red' };
+      expectInvalidFields(await create(prefer, { links: [link] }), ['links.0.colour']);
       const accepted = await create(prefer, { id: 'read-only' });
       expect([refused, accepted].map(({ headers }) => headers['preference-applied'])).toEqual([
         'handling=strict',

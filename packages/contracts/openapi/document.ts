@@ -6,6 +6,7 @@ import {
   type ZodOpenApiOverrideContext,
   type ZodOpenApiPathItemObject,
 } from 'zod-openapi';
+import { listsIgnoredMembers } from '../src/known-members.ts';
 import type { Api, Operation, OperationBody } from '../src/operation.ts';
 import { describeDocument } from './descriptions.ts';
 import { responsesOf } from './responses.ts';
@@ -69,7 +70,7 @@ function toTemplate(path: string): string {
 }
 
 function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationObject {
-  const { id, summary, description, tags, security = [], params, query, headers, body } = operation;
+  const { id, summary, description, tags, security = [], params, query, body } = operation;
   return {
     operationId: id,
     summary,
@@ -79,7 +80,7 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
       ...(query === undefined ? {} : { query }),
-      ...headerParameters(headers, body),
+      ...headerParameters(operation),
     },
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
     responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
@@ -96,8 +97,8 @@ const strictHandling = {
     .meta({ examples: ['handling=strict'] }),
 };
 
-function headerParameters(headers: Operation['headers'], body: Operation['body']) {
-  const all = { ...headers?.shape, ...(body?.knownMembers === undefined ? {} : strictHandling) };
+function headerParameters(operation: Operation) {
+  const all = { ...operation.headers?.shape, ...(listsIgnoredMembers(operation) ? strictHandling : {}) };
   return Object.keys(all).length === 0 ? {} : { header: z.object(all) };
 }
 

@@ -38,6 +38,7 @@ export * from './issues/watching.operations.ts';
 export * from './issues/web-session.operations.ts';
 export * from './issues/webhook.operations.ts';
 export * from './issues/webhook.schemas.ts';
+export * from './known-members.ts';
 export * from './operation.ts';
 export * from './page.schemas.ts';
 export * from './problem.schemas.ts';

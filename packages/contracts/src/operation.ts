@@ -23,11 +23,6 @@ export interface OperationBody {
   /** A further body, JSON or form, that the operation accepts in some configurations. For the documentation. */
   readonly configurable?: z.ZodType;
   readonly optional?: boolean;
-  /**
-   * The members that are not in `X-Ignored-Fields`: those of the request and of the response, because clients send back a
-   * received representation.
-   */
-  readonly knownMembers?: readonly string[];
   /** A body that the operation accepts, for the documentation. */
   readonly example?: unknown;
 }
@@ -152,11 +147,6 @@ function codesOf(status: number): readonly ProblemCode[] {
   return entry[1];
 }
 
-/** Returns the names of the members of object schemas, for `knownMembers`. */
-export function memberNames(...schemas: readonly { shape: Record<string, unknown> }[]): string[] {
-  return [...new Set(schemas.flatMap(({ shape }) => Object.keys(shape)))];
-}
-
 /**
  * Lists the members of a body that the operation does not know. Otherwise a misspelled optional member would go
  * unnoticed.
@@ -166,7 +156,7 @@ export const ignoredFieldsHeader = {
     .string()
     .optional()
     .describe(
-      'The members of the body that were ignored because neither the request nor the response has a member of this name, separated by commas; at most 20. With `Prefer: handling=strict` they are a 422.',
+      'The members of the body that were ignored because neither the request nor the response has a member of this name, separated by commas, nested names joined with dots; at most 20. With `Prefer: handling=strict` they are a 422.',
     ),
   'Preference-Applied': z
     .literal('handling=strict')

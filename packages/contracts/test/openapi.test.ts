@@ -8,6 +8,7 @@ import {
   type Api,
   commonCodes,
   identityApi,
+  ignoredMemberFinder,
   issuesApi,
   type Operation,
   type ProblemCodeOf,
@@ -296,12 +297,55 @@ type WidenedCodes = {
   [Op in Operations as Op['id']]: string extends ProblemCodeOf<Op> ? Op['id'] : undefined;
 }[Operations['id']];
 
-describe('an operation', () => {
-  it.each([...identityApi.operations, ...issuesApi.operations] as readonly Operation[])(
-    '$id declares the known members of its body if it has X-Ignored-Fields',
-    ({ body, responses }) => {
-      const isDeclared = Object.values(responses).some(({ headers }) => 'X-Ignored-Fields' in { ...headers });
-      expect(body?.knownMembers !== undefined).toBe(isDeclared);
-    },
+type JsonSchema = Record<string, unknown> & { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+
+/** The paths of the objects in a schema; not of those that may have any member. */
+function objectsIn(schema: JsonSchema, schemas: Record<string, JsonSchema>, path = ''): string[] {
+  const { $ref, properties, items, additionalProperties, ...more } = schema;
+  const parts = [more.anyOf, more.oneOf, more.allOf].flatMap((one) => (one ?? []) as JsonSchema[]);
+  const referred = typeof $ref === 'string' ? schemas[$ref.replace('#/components/schemas/', '')] : undefined;
+  const isOpen = additionalProperties !== undefined && additionalProperties !== false;
+  return [
+    ...(more.type === 'object' && !isOpen ? [path] : []),
+    ...[...parts, ...(referred === undefined ? [] : [referred])].flatMap((part) =>
+      objectsIn(part, schemas, path),
+    ),
+    ...(items === undefined ? [] : objectsIn(items, schemas, `${path}0.`)),
+    ...Object.entries(properties ?? {}).flatMap(([name, one]) => objectsIn(one, schemas, `${path}${name}.`)),
+  ];
+}
+
+/** A body with one member at a path such as `links.0.`. */
+function bodyWith(path: string, member: object): unknown {
+  return path
+    .split('.')
+    .slice(0, -1)
+    .reduceRight<unknown>((inner, name) => (name === '0' ? [inner] : { [name]: inner }), member);
+}
+
+describe.each([
+  ['identity', identityApi],
+  ['issues', issuesApi],
+] as const)('each member that no operation of %s knows, at any depth of a body,', (_, api) => {
+  const { paths, components } = documentOf(api);
+  // A server ignores unknown parameters of these (RFC 6749 3.2, RFC 7662 2.1), and trackers send members of their own.
+  const ignoring = ['introspectToken', 'takeWebhook'];
+  const withBody = (api.operations as readonly Operation[]).filter(
+    ({ body, oauth, id }) => body !== undefined && oauth !== true && !ignoring.includes(id),
   );
+  it.each(withBody)('is refused or listed by $id', (operation) => {
+    const path = operation.path.replace(/:(\w+)/g, '{$1}');
+    const { requestBody } = paths[path][operation.method.toLowerCase()];
+    const places = objectsIn(requestBody.content['application/json'].schema, components.schemas);
+    expect(places).toContain('');
+    for (const place of new Set(places)) {
+      const body = bodyWith(place, { nobodyKnowsThis: 1 });
+      const { error } = operation.body?.schema.safeParse(body) ?? {};
+      const refused = (error?.issues ?? []).flatMap((issue) =>
+        issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key].join('.')) : [],
+      );
+      const listed = ignoredMemberFinder(operation)?.(body) ?? [];
+      expect([...refused, ...listed]).toEqual([`${place}nobodyKnowsThis`]);
+    }
+  });
 });

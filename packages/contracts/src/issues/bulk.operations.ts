@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { issueStatusSchema, priorityInputSchema } from './issue-input.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
@@ -73,7 +73,6 @@ export const changeIssues = operation({
   headers: idempotencyHeaders,
   body: {
     schema: bulkChangeSchema,
-    knownMembers: memberNames(bulkChangeSchema, bulkResultsSchema),
     example: { ids: ['ISS-1', 'ISS-2'], priority: 'HIGH' },
   },
   responses: {

@@ -1,4 +1,4 @@
-import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { linkInputSchema, linkSchema } from './issue-link.schemas.ts';
 import {
@@ -34,7 +34,6 @@ export const putLink = operation({
   headers: preconditionHeaders,
   body: {
     schema: linkInputSchema,
-    knownMembers: memberNames(linkInputSchema.in, linkSchema),
     example: { type: 'invoice', ref: '2024-17', relation: 'blocks' },
   },
   responses: {

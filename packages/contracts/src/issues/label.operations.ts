@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { createLabelSchema, labelSchema, labelsMax, updateLabelSchema } from './label.schemas.ts';
 import {
@@ -63,7 +63,6 @@ export const createLabel = operation({
   headers: idempotencyHeaders,
   body: {
     schema: createLabelSchema,
-    knownMembers: memberNames(createLabelSchema, labelSchema),
     example: { name: 'billing', color: '#d73a4a' },
   },
   responses: {
@@ -116,7 +115,6 @@ export const updateLabel = operation({
   headers: preconditionHeaders,
   body: {
     schema: updateLabelSchema,
-    knownMembers: memberNames(updateLabelSchema, labelSchema),
     example: { name: 'invoices' },
   },
   responses: { 200: { ...label, headers: { ...etagHeader, ...ignoredFieldsHeader } } },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { flag, once, oneOrMore } from '../query-value.schemas.ts';
 import { uuid } from '../text.schemas.ts';
@@ -153,7 +153,6 @@ export const markNotificationsRead = operation({
   description: 'Exactly one of `ids` and `up_to`. A repeated request changes nothing.',
   body: {
     schema: markReadSchema,
-    knownMembers: memberNames(markReadSchema, unreadCountSchema),
     example: { up_to: 1 },
   },
   responses: { 200: marked },
@@ -169,7 +168,6 @@ export const markNotificationsUnread = operation({
   description: 'A repeated request changes nothing.',
   body: {
     schema: markUnreadSchema,
-    knownMembers: memberNames(markUnreadSchema, unreadCountSchema),
     example: { ids: [1] },
   },
   responses: { 200: marked },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { flag, once } from '../query-value.schemas.ts';
 import { uuid } from '../text.schemas.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.schemas.ts';
@@ -159,6 +159,6 @@ export const backfillSyncs = operation({
     'For staff. Makes issues due that have never been synced, the oldest first; the background creates them in the tracker. `SYNC_AUTO=all` does so only for issues that change. With `dry_run=true` nothing is written.',
   query: backfillQuerySchema,
   body: { schema: backfillSchema, optional: true, example: { limit: 100 } },
-  responses: { 200: { description: 'The issues.', schema: backfilledSchema } },
+  responses: { 200: { description: 'The issues.', schema: backfilledSchema, headers: ignoredFieldsHeader } },
   problems: [401, 403, notConfigured, 422],
 });

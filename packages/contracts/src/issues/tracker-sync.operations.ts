@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { issueStatusSchema } from './issue-input.schemas.ts';
 import { issueSchema } from './issue-response.schemas.ts';
@@ -33,7 +33,8 @@ import {
 
 const path = `${issuesPath}/:id`;
 const conflictNotFound = { status: 404, codes: ['issue_not_found', 'conflict_not_found'] } as const;
-const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
+const issue = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
+const issueOfBody = { ...issue, headers: { ...etagHeader, ...ignoredFieldsHeader } };
 
 export const syncIssue = operation({
   id: 'syncIssue',
@@ -51,7 +52,7 @@ export const syncIssue = operation({
     200: {
       description: 'The synchronised issue.',
       schema: issueSchema,
-      headers: { ...etagHeader, ...replayedHeader },
+      headers: { ...etagHeader, ...replayedHeader, ...ignoredFieldsHeader },
     },
   },
   problems: [
@@ -97,7 +98,7 @@ export const resolveSyncConflict = operation({
     'For staff. Writes the chosen value to the issue; a sync follows and writes it to the tracker. A status changes by steps of the workflow, each with its history entry. If the issue cannot hold the chosen value, nothing changes and the conflict stays: `not_storable` if `keep` is `remote`, and the text in the tracker exceeds the limits or no steps of the workflow lead to a status for the state in the tracker; `illegal_transition` if `keep` is `local`, and no steps lead back to the status. Keeping the status of the tracker reads the issue there.',
   params: issueParams.extend({ conflict_id: uuid() }),
   body: { schema: resolveConflictSchema, example: { keep: 'local' } },
-  responses: issueResponse,
+  responses: { 200: issueOfBody },
   problems: [
     401,
     403,
@@ -138,7 +139,7 @@ export const attachExternalIssue = operation({
   description: 'For staff. A sync follows; fields that differ become conflicts.',
   params: issueParams,
   body: { schema: attachExternalSchema, example: { id: '17' } },
-  responses: issueResponse,
+  responses: { 200: issueOfBody },
   problems: [
     401,
     403,
@@ -170,7 +171,7 @@ export const detachExternalIssue = operation({
   summary: 'Detach the issue of the external tracker',
   description: 'For staff. The issue of the tracker is not changed; the next sync creates a new one.',
   params: issueParams,
-  responses: issueResponse,
+  responses: { 200: issue },
   problems: [
     401,
     403,
@@ -203,6 +204,12 @@ export const retrySyncs = operation({
   description:
     'For staff. Makes the issues due that the list of issues shows with the same `sync`; the background syncs them. Issues that are due already are not counted, so that a repeated request changes nothing.',
   body: { schema: retrySyncsSchema, example: { sync: 'failed' } },
-  responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
+  responses: {
+    200: {
+      description: 'How many issues were made due.',
+      schema: retriedSyncsSchema,
+      headers: ignoredFieldsHeader,
+    },
+  },
   problems: [401, 403, notConfigured, 422],
 });

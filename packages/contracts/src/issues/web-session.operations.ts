@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sessionSchema } from '../identity/session.operations.ts';
 import { passwordGrantSchema } from '../identity/token.schemas.ts';
-import { type Operation, operation } from '../operation.ts';
+import { ignoredFieldsHeader, type Operation, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { fullUserSchema } from './user.schemas.ts';
 
@@ -35,6 +35,7 @@ export const startSession = operation({
     200: {
       description: 'Signed in.',
       schema: z.object({ user: fullUserSchema, events_cursor: eventsCursor, expires_at: expiresAt }),
+      headers: ignoredFieldsHeader,
     },
   },
 });

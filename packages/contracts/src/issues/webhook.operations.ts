@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { locationHeader } from './operation-parts.schemas.ts';
 import {
@@ -53,7 +53,6 @@ export const createWebhook = operation({
   description: `For staff. The service sends later events to the endpoint in the format of Standard Webhooks, at least once and not in order. Only this response and that of a rotation have the secret, so \`Idempotency-Key\` has no effect: the service would have to store the secret to repeat the response. There are at most ${webhooksMax} endpoints.`,
   body: {
     schema: createWebhookSchema,
-    knownMembers: memberNames(createWebhookSchema, webhookWithSecretSchema),
     example: {
       url: 'https://example.com/hooks/tessera',
       description: 'Chat bot',
@@ -87,7 +86,6 @@ export const updateWebhook = operation({
   params,
   body: {
     schema: updateWebhookSchema,
-    knownMembers: memberNames(updateWebhookSchema, webhookSchema),
     example: { description: 'Chat bot of the support team' },
   },
   responses: { 200: { ...webhook, headers: ignoredFieldsHeader } },

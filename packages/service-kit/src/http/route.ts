@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@tessera/contracts';
+import {
+  type BodyOf,
+  type HeadersOf,
+  ignoredMemberFinder,
+  type Operation,
+  type ParamsOf,
+  type QueryOf,
+} from '@tessera/contracts';
 import { type BodyOptions, readBody } from './body.ts';
 import { sendCompressed, withoutCodings } from './compressed-response.ts';
 import { type ResponseOf, sendJson } from './json-response.ts';
@@ -133,7 +140,7 @@ export function route<const Op extends Operation, Actor>(
   const countBody = admission.limit?.body;
   const read = operation.body === undefined ? undefined : readBody(operation.body, body);
   const parseInput = inputParser(operation, body);
-  const findIgnored = ignoredFieldFinder(operation);
+  const findIgnored = ignoredMemberFinder(operation);
   const write = compress ? sendCompressed : sendJson;
   return {
     operation,
@@ -144,7 +151,8 @@ export function route<const Op extends Operation, Actor>(
         authorize?.(actor, request);
         const answer = () => {
           const { requestId = '' } = request;
-          if (findIgnored !== undefined) refuseOrList(findIgnored(request.body), request, response);
+          if (findIgnored !== undefined)
+            refuseOrList(findIgnored(request.body).map(headerText), request, response);
           const input = parseInput(request);
           // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
           if (!body.raw) request.body = undefined;
@@ -190,20 +198,10 @@ function prefersStrict(prefer: string | string[] | undefined): boolean {
   return handling !== undefined && /^\w+\s*=\s*(strict|"strict")$/.test(handling);
 }
 
-/** Returns a function that finds the unknown members of a body; undefined if the operation does not declare the known ones. */
-function ignoredFieldFinder({ body }: Operation): ((body: unknown) => string[]) | undefined {
-  if (body?.knownMembers === undefined) return undefined;
-  const known = new Set(body.knownMembers);
-  return (given) =>
-    typeof given === 'object' && given !== null
-      ? Object.keys(given)
-          .filter((name) => !known.has(name))
-          .slice(0, maxIgnoredFields)
-          .map((name) => name.slice(0, 100).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'))
-      : [];
+/** A name can be any text from the client; a comma separates the names. */
+function headerText(name: string): string {
+  return name.slice(0, 100).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
 }
-
-const maxIgnoredFields = 20;
 
 interface Input<Op extends Operation> {
   params: ParamsOf<Op>;
