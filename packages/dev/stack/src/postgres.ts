@@ -2,6 +2,8 @@ export type { BreakablePostgres } from './postgres/breakable-postgres.ts';
 export { startBreakablePostgres } from './postgres/breakable-postgres.ts';
 export { findFreePort } from './postgres/free-port.ts';
 export { canRunPgBouncer, PgBouncer } from './postgres/pgbouncer.ts';
+export type { Place, ReplicatedPostgres } from './postgres/replicated-postgres.ts';
+export { startReplicatedPostgres } from './postgres/replicated-postgres.ts';
 export type { PostgresOptions, RunningPostgres } from './postgres/server.ts';
 export { startPostgres } from './postgres/server.ts';
 export type { DatabaseRole, ServiceDatabase } from './postgres/service-database.ts';

@@ -11,13 +11,13 @@ export const SERVER_STOP_STEPS = [
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const;
 
-/** Reads `postmaster.pid`: the pid is in the first line, the state in the eighth. */
+/** Reads `postmaster.pid`: the pid is in the first line, the state in the eighth. A standby is ready for reads. */
 export function readServerFile(folder: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n');
     const pid = Number(lines[0]);
     return Number.isInteger(pid) && pid > 1
-      ? { pid, ready: lines[7]?.startsWith('ready') === true }
+      ? { pid, ready: /^(ready|standby)/.test(lines[7] ?? '') }
       : undefined;
   } catch {
     return undefined;
