@@ -1,10 +1,10 @@
 import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgres-proxy';
-import { applicationOf, isOfEvents } from '@tessera/testing/round-trips';
+import { applicationOf, isInBackground } from '@tessera/testing/round-trips';
 import type { StepProxy, Steps } from './steps.ts';
 
 /**
- * Starts a proxy to PostgreSQL. Each query is a step and is forwarded completely or not at all, except those that process
- * events in the background. After a query that was not forwarded, the connection forwards nothing.
+ * Starts a proxy to PostgreSQL. Each query is a step and is forwarded completely or not at all, except those in the
+ * background. After a query that was not forwarded, the connection forwards nothing.
  */
 export function startSteppedPostgres(target: string, steps: Steps): Promise<StepProxy> {
   return startPostgresProxy(target, (forward) => stepByStep(steps, forward));
@@ -30,7 +30,7 @@ function stepByStep(steps: Steps, forward: (bytes: Buffer) => void): (message: C
     if (type === parse) statements.set(first, second);
     if (type === bind) statement = statements.get(second) ?? '';
     if (partsOfQuery.has(type)) return;
-    if (!isStopped && (type === query || type === sync) && !isOfEvents(application, statement))
+    if (!isStopped && (type === query || type === sync) && !isInBackground(application, statement))
       isStopped = !steps.take(shortened(statement));
     if (isStopped) return;
     for (const part of held) forward(part);

@@ -13,18 +13,21 @@ export interface RoundTrip {
 export interface RoundTripRecorder {
   /** The URL of the database through the recorder. */
   url: string;
-  /** The round trips during the work, without those that signal and process events. */
+  /** The round trips during the work, without those in the background. */
   during: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
   /** The round trips of the work on connections that have already done it twice. */
   warmed: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
   close: () => Promise<void>;
 }
 
-/** Whether statements signal or process events, or send webhooks. They run in the background, at random times. */
-export function isOfEvents(application: string, ...statements: string[]): boolean {
+/**
+ * Whether statements signal or process events, send webhooks, or check a new connection. They run in the background, at random
+ * times.
+ */
+export function isInBackground(application: string, ...statements: string[]): boolean {
   return (
     application.endsWith(' events') ||
-    statements.some((text) => /event_readers|UPDATE webhook_deliveries/.test(text))
+    statements.some((text) => /event_readers|UPDATE webhook_deliveries|pg_is_in_recovery/.test(text))
   );
 }
 
@@ -48,7 +51,7 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
     await work();
     return recorded
       .slice(begin)
-      .filter(({ application, statements }) => !isOfEvents(application, ...statements));
+      .filter(({ application, statements }) => !isInBackground(application, ...statements));
   };
   return {
     url: url.href,

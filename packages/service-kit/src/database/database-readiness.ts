@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import type { ReadinessCheck } from '../process/health.ts';
 import { listMigrations } from './migrations.ts';
+import { assertPrimary } from './standby.ts';
 
 /**
- * Readiness requires that the database responds and has all migrations of this release. `prepare` returns whether the
+ * Readiness requires that the database responds, is no standby and has all migrations of this release. `prepare` returns whether the
  * connections have their parameters; after one success it is not called again.
  */
 export function databaseReadiness(
@@ -19,7 +20,8 @@ export function databaseReadiness(
       name: 'database',
       check: async () => {
         prepared ||= await prepare();
-        await pool.query('SELECT 1');
+        // A pooler can move the connection to another server.
+        await assertPrimary(pool);
         return prepared;
       },
     },

@@ -5,6 +5,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { DatabaseConfig } from '../process/service-environment.ts';
 import { databaseReadiness } from './database-readiness.ts';
 import { applyRoleSettings, idleTransactionTimeoutMs } from './pooler.ts';
+import { assertPrimary, isRefusedAsReadOnly, noticeReadOnly } from './standby.ts';
 
 /** The connections of a service, and the names of the statements that it prepares on them. */
 export interface DatabasePool {
@@ -128,7 +129,10 @@ interface PoolOptions {
   onError: (error: Error) => void;
 }
 
-/** A pool with limits on connections, waiting and statements. Errors of idle connections go to `onError`. */
+/**
+ * A pool with limits on connections, waiting and statements. Errors of idle connections go to `onError`. It has no connection
+ * to a standby.
+ */
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
@@ -142,27 +146,37 @@ export function createPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
   });
   pool.on('error', options.onError);
-  pool.on('release', (_error, client) => closeInTransaction(client));
+  const isReadOnly = noticeReadOnly(pool);
+  pool.on('release', (_error, client) => {
+    // The pool removes a client that is ending.
+    if (isInTransaction(client) || isReadOnly(client)) client.end().catch(() => undefined);
+  });
   return pool;
 }
 
 // Prisma releases a connection whose ROLLBACK got no response in time as if it were usable. The next statement would run
-// in the transaction that is still open, and its effects would be lost. The pool removes a client that is ending.
-function closeInTransaction(client: pg.PoolClient): void {
-  if (client.getTransactionStatus() !== 'I') client.end().catch(() => undefined);
+// in the transaction that is still open, and its effects would be lost.
+function isInTransaction(client: pg.PoolClient): boolean {
+  return client.getTransactionStatus() !== 'I';
 }
 
 // Prisma reads each timestamptz as UTC and ignores the offset that PostgreSQL writes.
 const requiredSettings = { TimeZone: 'UTC' };
 
 // PgBouncer keeps the time zone of each client. https://www.pgbouncer.org/config.html#track_extra_parameters
-const pooledSession: pg.PoolConfig = { onConnect: (client) => client.query("SET TimeZone = 'UTC'") };
+const pooledSession: pg.PoolConfig = {
+  onConnect: async (client) => {
+    await client.query("SET TimeZone = 'UTC'");
+    await assertPrimary(client);
+  },
+};
 
 function startupParameters({ statementTimeoutMs, settings }: PoolOptions): pg.PoolConfig {
   const all = Object.entries({ ...requiredSettings, ...settings });
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
+    onConnect: assertPrimary,
     options: all.map(([name, value]) => `-c ${name}=${value}`).join(' '),
   };
 }
@@ -201,8 +215,8 @@ export function createStatementNames({ max }: { max: number }): StatementNames {
 
 // SQL states: connection exceptions, invalid authorisation, deadlock or serialisation failure (rolled back, may be
 // retried), insufficient resources, operator intervention (shutdown, cancelled by a timeout), no such database, lock
-// not available, a prepared statement that a pooler moved (it did not run). The codes and messages below are those of sockets, pg's pool and Prisma.
-const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$|^26000$|^42P05$/;
+// not available, a prepared statement that a pooler moved (it did not run), a server that can only read. The codes and messages below are those of sockets, pg's pool and Prisma.
+const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$|^26000$|^42P05$|^25006$/;
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -233,14 +247,16 @@ const unavailableCodes = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 const unavailableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL/i;
+  /timeout exceeded when trying to connect|Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL|during recovery|recovery is in progress/i;
 
 /**
  * Returns a 503 problem if the error, or one of its causes, means that the database is unavailable; otherwise
  * undefined.
  */
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
-  if (!hasCode(error, 0, isUnavailableCode) && !hasUnavailableMessage(error, 0)) return undefined;
+  const isUnavailable =
+    hasCode(error, 0, isUnavailableCode) || hasUnavailableMessage(error, 0) || isRefused(error);
+  if (!isUnavailable) return undefined;
   const detail = hasCode(error, 0, (code) => code === queryCanceled)
     ? tookTooLong
     : 'The database is unavailable.';
@@ -263,6 +279,10 @@ function hasCode(error: unknown, depth: number, isWanted: (code: string) => bool
 }
 
 const causes = ['cause', 'meta', 'driverAdapterError'];
+
+function isRefused(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && isRefusedAsReadOnly(error);
+}
 
 function isUnavailableCode(code: string): boolean {
   return unavailableCodes.has(code) || unavailableSqlStates.test(code);

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { unavailableWhenDatabaseIsDown } from './database.ts';
 import { listMigrations } from './migrations.ts';
 import { assertNoPooler } from './pooler.ts';
 import { grantToServiceRole, type ServiceRole } from './service-role.ts';
+import { assertPrimary, StandbyError } from './standby.ts';
 
 const { escapeLiteral } = pg;
 
@@ -23,7 +25,7 @@ interface MigrateOptions {
   connectionString: string;
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
-  /** How long to wait for a server that does not accept connections yet, in milliseconds. Default: 0. */
+  /** How long to wait for a server that does not accept connections yet, or is a standby, in milliseconds. Default: 0. */
   connectTimeoutMs?: number;
   /** How long to wait for another migrator, in milliseconds. */
   lockTimeoutMs?: number;
@@ -57,14 +59,25 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await continueEvents(client);
     if (serviceRole !== undefined) await grantRights(client, serviceRole);
     return missing;
+  } catch (error) {
+    throw continuable(error);
   } finally {
     await client.end();
   }
 }
 
-// Errors of a server that is starting: of the socket, of the name, or SQL state 57P03 (cannot_connect_now).
+/** Each migration is complete or has changed nothing, so a run that has lost its connection can be repeated. */
+function continuable(error: unknown): unknown {
+  if (error instanceof MigrationError || unavailableWhenDatabaseIsDown(error) === undefined) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MigrationError(`It was interrupted; ${runAgain} (${reason})`, { cause: error });
+}
+
+const runAgain = 'run it again, it continues';
+
+// Errors of a server that is starting: of the socket, of the name, or SQL state 57P03 (cannot_connect_now); and of a standby.
 const startingCodes =
-  /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P03)$/;
+  /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P03|25006)$/;
 
 async function connect(connectionString: string, deadline: number): Promise<pg.Client> {
   const client = new pg.Client({
@@ -76,8 +89,10 @@ async function connect(connectionString: string, deadline: number): Promise<pg.C
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await assertPrimary(client);
     return client;
   } catch (error) {
+    if (error instanceof StandbyError) await client.end();
     const { code, message } = error as { code?: unknown; message: string };
     const isStarting = startingCodes.test(String(code)) || message === 'timeout expired';
     if (!isStarting || performance.now() >= deadline) throw error;
@@ -135,7 +150,7 @@ VALUES (${row}, now(), clock_timestamp(), 1);`);
   } catch (error) {
     const reason = error instanceof pg.DatabaseError ? error.message : String(error);
     const logged = await record(client, `${row}, ${escapeLiteral(reason)}`, startedAt);
-    const told = logged ? reason : `it was interrupted; run the migrator again (${reason})`;
+    const told = logged ? reason : `it was interrupted; ${runAgain} (${reason})`;
     throw new MigrationError(`The migration ${name} failed: ${told}`, { cause: error });
   }
 }

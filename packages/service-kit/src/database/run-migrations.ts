@@ -68,9 +68,11 @@ function helpFor(service: string): string {
   return `Usage: node dist/migrate.js
 
 Applies the migrations that the database of ${service} lacks. Two migrators at once are safe: one waits for the other.
+If it is interrupted, run it again: it continues.
 
 Options:
-  --wait SECONDS           How long to wait for a server that does not accept connections yet, at most 9999. Default: 0.
+  --wait SECONDS           How long to wait for a server that does not accept connections yet, or is a standby; at most 9999.
+                           Default: 0.
   -h, --help               Print this help.
 
 Environment:
