@@ -86,7 +86,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   cleanup.start();
   const words = new WordRewriter({ pool, tables: [identityWordTable], logger });
   words.start();
-  const events = new EventFeed(pool);
+  const events = new EventFeed(pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
 
   return {

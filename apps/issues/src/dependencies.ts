@@ -107,7 +107,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   metrics.observePool('lists', lists.pool);
   tracing?.tracePool(main.pool);
   tracing?.tracePool(lists.pool);
-  const events = new EventFeed(main.pool);
+  const events = new EventFeed(main.pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
   const eventStreams: EventStreams = new EventStreams({
     feed: events,

@@ -131,7 +131,7 @@ describe(`among ${count} issues`, () => {
     );
     await client.query('ANALYZE events');
     for (const id of [0, 19_900]) {
-      const plan = await explain(client, { text: eventPageStatement, values: [null, '10', id, 200] });
+      const plan = await explain(client, { text: eventPageStatement, values: [null, '10', id, 200, null] });
       expect(plan.indexes).toContain('events_pkey');
       expect(plan.scanned).not.toContain('events');
     }

@@ -2,6 +2,7 @@ export * from './database/database.ts';
 export * from './database/database-readiness.ts';
 export * from './database/event-feed.ts';
 export * from './database/sql-client.ts';
+export { timeline } from './database/standby.ts';
 export { apiDocsRoutes, readApiDocument } from './http/api-docs.ts';
 export * from './http/body.ts';
 export * from './http/create-app.ts';

@@ -44,9 +44,20 @@ describe('serviceVariables', () => {
         namesStatements: true,
       },
       eventRetentionDays: 7,
+      eventStandbys: 'asynchronous',
       audience: 'tessera',
     });
   });
+
+  it.each(['asynchronous', 'synchronous', 'synchronous-2', 'synchronous-123456789'])(
+    'read EVENTS_STANDBYS=%s',
+    (value) => expect(commonConfig(read({ EVENTS_STANDBYS: value })).eventStandbys).toBe(value),
+  );
+
+  it.each(['sync', 'synchronous-', 'synchronous-x', 'asynchronous-2', 'on'])(
+    'refuse EVENTS_STANDBYS=%s',
+    (value) => expect(() => read({ EVENTS_STANDBYS: value })).toThrow('EVENTS_STANDBYS'),
+  );
 
   it('read one audience as a string and several as a list', () => {
     expect(commonConfig(read({ JWT_AUDIENCE: 'a' })).audience).toBe('a');

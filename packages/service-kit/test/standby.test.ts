@@ -6,6 +6,7 @@ import { migrate } from '../src/database/migrate.ts';
 import {
   createPool,
   createDatabase as createServiceDatabase,
+  EventFeed,
   Health,
   unavailableWhenDatabaseIsDown,
 } from '../src/index.ts';
@@ -52,6 +53,9 @@ afterAll(async () => {
   await postgres.stop();
   folder.remove();
 });
+
+/** Adds an event and returns when the feed has it. */
+const addEvent = () => run(postgres.adminUrl, 'INSERT INTO events DEFAULT VALUES');
 
 describe('a standby', () => {
   const connections = async () => {
@@ -122,4 +126,31 @@ it('a connection whose server can only read is closed', async () => {
   const error = await errorOf(pool.query('INSERT INTO events DEFAULT VALUES'));
   expect(unavailableWhenDatabaseIsDown(error)).toMatchObject({ status: 503 });
   expect((await pool.query('INSERT INTO events DEFAULT VALUES')).rowCount).toBe(1);
+});
+
+// The last test, because the primary does not come back.
+it('a failover resets the feed once, at once; not at all if standbys are synchronous', async () => {
+  const pool = openPool();
+  const feeds = {
+    asynchronous: new EventFeed(pool),
+    synchronous: new EventFeed(pool, { standbys: 'synchronous' }),
+    restored: new EventFeed(pool, { standbys: 'synchronous-2' }),
+  };
+  await addEvent();
+  const cursor = await feeds.asynchronous.findEnd();
+  const kept = await feeds.synchronous.findEnd();
+  await postgres.killPrimary();
+  await postgres.promote();
+  postgres.moveTo('standby');
+  await addEvent();
+  const reset = await feeds.asynchronous.read(cursor, 10);
+  expect(reset).toMatchObject({ isReset: true, events: [] });
+  await run(postgres.adminUrl, 'CHECKPOINT');
+  await addEvent();
+  expect(await feeds.asynchronous.read(reset.next, 10)).toMatchObject({ isReset: false });
+  expect((await feeds.asynchronous.read(reset.next, 10)).events.length).toBe(1);
+  expect(await feeds.synchronous.read(kept, 10)).toMatchObject({ isReset: false });
+  expect((await feeds.synchronous.read(kept, 10)).events.length).toBe(2);
+  // After a restore, an operator counts up.
+  expect(await feeds.restored.read(kept, 10)).toMatchObject({ isReset: true });
 });

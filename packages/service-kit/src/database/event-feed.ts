@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { decodeCursor, encodeCursor } from '../http/keyset-page.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { timeline } from './standby.ts';
 
 /** A row of the table `events`. */
 export interface StoredEvent {
@@ -54,6 +55,9 @@ interface EventRow extends Omit<StoredEvent, 'id'> {
 const integer = z.string().regex(/^\d{1,18}$/);
 const place = z.tuple([z.string(), integer, integer]);
 
+/** The setting for standbys that may lack the last transactions. */
+const asynchronous = 'asynchronous';
+
 /** The cursor of the end of the feed. */
 export const feedEnd = 'now';
 
@@ -71,13 +75,17 @@ export function parseEventCursor(cursor: string, field = 'after'): EventPlace {
 /**
  * Reads the table `events` in the order of (`tx`, `id`). A page ends before the oldest running transaction: a transaction
  * with a lower id has ended, so no event can appear before a cursor. A cursor names its database, timeline and table: another
- * database counts transactions differently, and a restored dump creates the table again.
+ * database counts transactions differently, a standby that takes over may lack the last ones, and a restored dump creates the
+ * table again.
  */
 export class EventFeed {
   readonly #pool: pg.Pool;
+  readonly #standbys: string;
 
-  constructor(pool: pg.Pool) {
+  /** `standbys`: `EVENTS_STANDBYS`. Unless it is `asynchronous`, cursors contain it in place of the timeline. */
+  constructor(pool: pg.Pool, { standbys = asynchronous }: { standbys?: string } = {}) {
     this.#pool = pool;
+    this.#standbys = standbys;
   }
 
   /** Returns the events after a cursor; without one, from the oldest. Throws a 422 problem for an invalid cursor. */
@@ -106,6 +114,7 @@ export class EventFeed {
       place?.tx ?? 0n,
       place?.id ?? 0n,
       limit,
+      this.#standbys === asynchronous ? null : this.#standbys,
     ]);
     const [first] = rows;
     if (first === undefined) throw new Error('the statement returns at least one row');
@@ -135,17 +144,18 @@ export class EventFeed {
 }
 
 /**
- * Reads a page. Parameters: the database, the transaction id and the id of a cursor, and the limit. The migrations write a
+ * Reads a page. Parameters: the database, the transaction id and the id of a cursor, the limit, and what replaces the timeline.
+ * The timeline is that of the WAL: the control file has a new one only after the next checkpoint. The migrations write a
  * first row, and the cleanup keeps the newest expired event. So a cursor before the oldest row has missed deleted events,
  * or at least that one.
  */
 export const eventPageStatement = `
   WITH here AS MATERIALIZED (
-    SELECT hashtextextended(concat_ws('.', system_identifier, timeline_id,
+    SELECT hashtextextended(concat_ws('.', system_identifier, coalesce($5::text, (${timeline})::text),
              (SELECT oid FROM pg_database WHERE datname = current_database()), 'events'::regclass::oid), 0)::text AS database,
            pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
            pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS newest
-      FROM pg_control_system(), pg_control_checkpoint()
+      FROM pg_control_system()
   ), place AS MATERIALIZED (
     SELECT database, horizon, newest, $1::text IS NOT NULL AND (
              database <> $1::text OR $2::bigint > newest

@@ -39,6 +39,8 @@ export const serviceVariableReference = {
     meaning: '`aud` of access tokens; a comma-separated list is the whole array',
   },
   EVENTS_RETENTION_DAYS: 'how long events are kept',
+  EVENTS_STANDBYS:
+    '`synchronous` if a failover of the database loses nothing and must reset no cursor of events; see [failover](../operations/failover.md#synchronous-standbys)',
   TRUST_PROXY: 'number of hops, or CIDR ranges, whose `X-Forwarded-For` is trusted',
   CORS_ORIGINS:
     'origins of pages that may read responses, such as `https://app.example`, without path and `*`; those of identity are `/token*` and `/userinfo`',

@@ -53,6 +53,12 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
       .default('1')
       .transform(Number),
     EVENTS_RETENTION_DAYS: integer({ min: 1, max: 365, default: 7 }),
+    EVENTS_STANDBYS: z
+      .string()
+      .regex(/^(asynchronous|synchronous(-\d{1,9})?)$/, {
+        error: 'must be asynchronous, synchronous, or synchronous-2 and so on after a loss',
+      })
+      .default('asynchronous'),
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
     SERVICE_TOKEN_PREVIOUS: headerText.optional(),
@@ -165,6 +171,7 @@ export function commonConfig(read: CommonEnvironment) {
       namesStatements: read.DATABASE_POOLER !== 'transaction',
     },
     eventRetentionDays: read.EVENTS_RETENTION_DAYS,
+    eventStandbys: read.EVENTS_STANDBYS,
     // RFC 7519 4.1.3: one audience is a string, several are an array.
     audience: read.JWT_AUDIENCE.length > 1 ? read.JWT_AUDIENCE : (read.JWT_AUDIENCE[0] ?? 'tessera'),
   };
