@@ -135,6 +135,8 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   labels: IssueLabel[];
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
+  /** The timeline of the database; see `IssueRevision`. */
+  branch: number;
   createdAt: Date;
   updatedAt: Date;
   closedAt: Date | null;
@@ -153,6 +155,8 @@ export interface IssueSnapshot extends IssueRecord {
 
 /** The revision of an issue's displayed data. A cached text is valid while it is unchanged. */
 export interface IssueRevision {
+  /** The timeline of the database: after a failover, the same numbers may belong to other data. */
+  branch: number;
   /** Increases with every change of the issue, its links and its comments. */
   rev: number;
   /** Changes when labels are changed or deleted; null for an issue without labels. */

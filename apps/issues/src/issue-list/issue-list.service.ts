@@ -232,8 +232,8 @@ function keyOf(id: string, fields: readonly IssueField[] | undefined): string {
 type IsKnown = (etag: string) => boolean;
 
 function markOf(issue: Omit<ListedIssue, 'isSearched'>): string {
-  const { id, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return shortHash(JSON.stringify([id, rev, labelRev, trackerRev, reporterName, assigneeName]));
+  const { id, branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
+  return shortHash(JSON.stringify([id, branch, rev, labelRev, trackerRev, reporterName, assigneeName]));
 }
 
 /** Maximum number of issues that one statement reads: 2 MB for issues of maximum size. */
@@ -243,12 +243,13 @@ type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
 
 // Copies only the compared values, because the garbage collector traverses every object in the long-lived cache.
 function revisionOf(issue: IssueSnapshot): ListedRevision {
-  const { rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return { rev, labelRev, trackerRev, reporterName, assigneeName };
+  const { branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
+  return { branch, rev, labelRev, trackerRev, reporterName, assigneeName };
 }
 
 function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
   return (
+    left.branch === right.branch &&
     left.rev === right.rev &&
     left.labelRev === right.labelRev &&
     left.trackerRev === right.trackerRev &&

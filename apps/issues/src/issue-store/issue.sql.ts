@@ -1,4 +1,5 @@
 import type { SyncFilter } from '@tessera/contracts';
+import { timeline } from '@tessera/service-kit';
 import pg from 'pg';
 import { type Issue as IssueRow, Prisma } from '../generated/prisma/client.ts';
 import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
@@ -107,11 +108,17 @@ export const labelRevision = Prisma.raw(
 );
 
 /**
+ * The timeline of the database. A failover that loses the last changes gives their revisions again, to other changes, on
+ * another timeline.
+ */
+export const branch = Prisma.raw(`(SELECT ${timeline}) AS branch`);
+
+/**
  * The revision of the row `i` with its `trackerLink`, without the names of people. A cached text is valid while it is
  * unchanged.
  */
 export function revisionColumns(tracker: TrackerIdentity | undefined): Prisma.Sql {
-  const revisions = Prisma.sql`i.rev, ${labelRevision}`;
+  const revisions = Prisma.sql`${branch}, i.rev, ${labelRevision}`;
   return tracker === undefined ? revisions : Prisma.sql`${revisions}, tracker.rev AS "trackerRev"`;
 }
 

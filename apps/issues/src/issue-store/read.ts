@@ -23,6 +23,7 @@ import {
 } from './snapshot.sql.ts';
 
 interface RevisionRow {
+  branch: number;
   rev: number;
   labelRev: number | null;
   trackerRev?: number | null;
@@ -71,6 +72,7 @@ export class IssueReader {
     if (first === undefined) return undefined;
     const names = rows.map((row) => [row.personId ?? '', row.names] as const);
     return {
+      branch: first.branch,
       rev: first.rev,
       labelRev: first.labelRev,
       trackerRev: first.trackerRev,

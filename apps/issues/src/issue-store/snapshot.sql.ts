@@ -11,6 +11,7 @@ import type { Comment } from '../issue-core/comment.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import type { StoredLink } from '../issue-core/link.ts';
 import {
+  branch,
   joinPerson,
   labelRevision,
   oneOf,
@@ -104,7 +105,7 @@ export const commentRelations = Prisma.sql`
   LEFT JOIN ${oneOf('tracker_comments', 'comment_id = c.id AND provider = c.origin')} external ON true`;
 
 const details = Prisma.sql`${Prisma.raw(`i.number, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
-  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelRevision}`;
+  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelRevision}, ${branch}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",

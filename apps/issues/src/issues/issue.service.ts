@@ -238,6 +238,7 @@ export class IssueService {
 }
 
 function revisionOf({
+  branch,
   rev,
   labelRev,
   trackerRev,
@@ -255,11 +256,12 @@ function revisionOf({
     if (authorId !== null) names.set(authorId, authorName);
     for (const { id, names: given } of mentioned ?? []) names.set(id, given);
   }
-  return { rev, labelRev, trackerRev, names };
+  return { branch, rev, labelRev, trackerRev, names };
 }
 
 function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
   return (
+    left.branch === right.branch &&
     left.rev === right.rev &&
     left.labelRev === right.labelRev &&
     left.trackerRev === right.trackerRev &&
