@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { createServiceDatabase } from '@tessera/stack/postgres';
-import { findSchemaDrift } from '@tessera/testing/schema-drift';
+import { eventIdDrift, findSchemaDrift } from '@tessera/testing/schema-drift';
 import pg from 'pg';
 import { serviceRole } from './support/database-roles.ts';
 import { asOwner, createTestDatabase } from './support/test-app.ts';
@@ -17,11 +17,13 @@ describe('the database schema', () => {
       ...serviceRole,
     });
     expect(await findSchemaDrift({ migratedUrl: await createTestDatabase(), emptyUrl, prismaDir })).toEqual([
+      eventIdDrift.migrations,
       // Prisma has no indexes on expressions.
       'only the migrations make: CREATE INDEX identities_username_idx ON public.identities USING btree (lower(username))',
       'only the migrations make: CREATE INDEX identities_words_idx ON public.identities USING gin (identity_words(username, display_name, email)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
       'only the migrations make: CREATE INDEX identities_search_words_idx ON public.identities USING gin (((search_words)::tsvector)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
       'only the migrations make: CREATE UNIQUE INDEX identities_live_sso_key ON public.identities USING btree (sso_provider, sso_digest(sso_id)) WHERE ((deleted_at IS NULL) AND (sso_id IS NOT NULL))',
+      eventIdDrift.schema,
     ]);
   });
 

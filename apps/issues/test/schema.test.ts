@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServiceDatabase } from '@tessera/stack/postgres';
-import { findSchemaDrift } from '@tessera/testing/schema-drift';
+import { eventIdDrift, findSchemaDrift } from '@tessera/testing/schema-drift';
 import pg from 'pg';
 import { prismaDir } from '../src/database.ts';
 import { createTestDatabase } from './support/test-database.ts';
@@ -30,6 +30,7 @@ describe('the database schema', () => {
       password: 'issues',
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
+      eventIdDrift.schema,
       only('comments_shown_idx'),
       only('comments_words_idx'),
       only('identity_mirror_email_idx'),
@@ -53,6 +54,7 @@ describe('the database schema', () => {
       only('webhook_deliveries_claim_idx'),
       only('webhook_deliveries_due_idx'),
       onlyUnique('tracker_imports_running_key'),
+      eventIdDrift.migrations,
     ]);
   });
 

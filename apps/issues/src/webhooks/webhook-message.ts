@@ -16,13 +16,17 @@ export interface DeliveredEvent {
   eventAt: Date;
 }
 
-/** Returns the id of a message, which stays the same over all attempts. A receiver recognises a repetition by it. */
+/**
+ * Returns the id of a message, which stays the same over all attempts. A receiver recognises a repetition by it. A failover may
+ * give the id of a delivery again, so that of a test contains its time; the id of an event is never given again.
+ */
 export function messageId({
   id,
   endpointId,
   eventId,
-}: Pick<DeliveredEvent, 'id' | 'endpointId' | 'eventId'>) {
-  return `msg_${endpointId.replaceAll('-', '')}_${eventId ?? `t${id}`}`;
+  eventAt,
+}: Pick<DeliveredEvent, 'id' | 'endpointId' | 'eventId' | 'eventAt'>) {
+  return `msg_${endpointId.replaceAll('-', '')}_${eventId ?? `t${id}_${eventAt.getTime().toString(36)}`}`;
 }
 
 /** Returns the body of a message: the event as the feed shows it; undefined for a type that only a later release knows. */
