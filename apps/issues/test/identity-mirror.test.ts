@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { AccessTokenClaims, Identity } from '@tessera/contracts';
 import { createLogger } from '@tessera/service-kit';
+import { eventually } from '@tessera/stack/eventually';
 import { Leases } from '../src/background/leases.ts';
 import type { Lookup } from '../src/identity-mirror/identity-client.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
@@ -235,6 +236,21 @@ describe('upserting the claims of a token', () => {
     for (let count = 0; count < 100; count += 1) await mirror.syncFromClaims(claims);
     expect(repository.statements).toBe(0);
     expect(ask()).toBe(0);
+  });
+
+  it('writes the row again that a failover of the database has lost', async () => {
+    const mirror = startReplica();
+    const ann = known();
+    const claims = claimsOf(ann, -5);
+    await mirror.syncFromClaims(claims);
+    await app.sql('DELETE FROM identity_mirror WHERE id = $1', [ann.id]);
+    // The row is cached for 2 seconds.
+    const find = async () => {
+      const row = await mirror.syncFromClaims(claims);
+      const [stored] = await app.sql('SELECT id FROM identity_mirror WHERE id = $1', [ann.id]);
+      return stored === undefined ? undefined : row;
+    };
+    expect(await eventually(find)).toMatchObject({ id: ann.id, isActive: true });
   });
 
   it('sees a deactivation immediately on the same replica and after 2 seconds on another', async () => {

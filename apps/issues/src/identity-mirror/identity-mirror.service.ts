@@ -53,7 +53,13 @@ export class IdentityMirrorService implements PersonResolver {
    */
   async syncFromClaims(claims: AccessTokenClaims, requestId?: string): Promise<MirroredCaller | undefined> {
     await this.#upsertClaims(claims);
-    const row = await this.#getCached(claims.sub);
+    let row = await this.#getCached(claims.sub);
+    if (row === undefined) {
+      // A failover or a restore has lost the row since.
+      this.#syncedTokens.delete(claims.jti);
+      await this.#upsertClaims(claims);
+      row = await this.#getCached(claims.sub);
+    }
     if (row === undefined || row.isActive || !isOlderThan(row, claims)) return row;
     await this.refresh(claims.sub, requestId);
     return this.#getCached(claims.sub);
