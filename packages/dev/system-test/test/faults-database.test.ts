@@ -5,7 +5,7 @@ import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/p
 import { reader, session, signUp, writer, writerWithoutKey } from './support/clients.ts';
 import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
 import { EventReaders } from './support/event-readers.ts';
-import { Load, type Outcome, tally } from './support/load.ts';
+import { isDocumented, isSuccess, Load, tally } from './support/load.ts';
 
 const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
 
@@ -81,15 +81,3 @@ describe('under load, a database that', () => {
     }
   }
 });
-
-function isSuccess({ status }: Outcome): boolean {
-  return status === 200 || status === 201;
-}
-
-function isDocumented(outcome: Outcome): boolean {
-  const { status, retryAfter, code } = outcome;
-  if (status === 503) return Number(retryAfter) > 0;
-  // A repeated request whose first attempt is still in progress.
-  if (status === 409) return code === 'request_in_progress' && Number(retryAfter) > 0;
-  return isSuccess(outcome);
-}

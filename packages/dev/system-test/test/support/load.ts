@@ -101,6 +101,19 @@ export function tally(outcomes: readonly Outcome[]): Record<string, number> {
   return counts;
 }
 
+export function isSuccess({ status }: Outcome): boolean {
+  return status === 200 || status === 201;
+}
+
+/** Whether a response is one that a client may get while the database is down. */
+export function isDocumented(outcome: Outcome): boolean {
+  const { status, retryAfter, code } = outcome;
+  if (status === 503) return Number(retryAfter) > 0;
+  // A repeated request whose first attempt is still in progress.
+  if (status === 409) return code === 'request_in_progress' && Number(retryAfter) > 0;
+  return isSuccess(outcome);
+}
+
 export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, retryPauseMs));
 }
