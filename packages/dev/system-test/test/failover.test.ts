@@ -33,6 +33,7 @@ describe('a standby that has everything takes over under load', () => {
     webhooks = await WebhookSink.start(stack, tokens);
     readers = new EventReaders(stack, tokens);
     stream = new StreamReader(stack, tokens);
+    await eventually(() => stream?.isOpen);
     for (let index = 0; index < 4; index += 1) load.add(writer(stack, tokens, created));
     load.add(reader(stack, tokens));
     for (let index = 0; index < 2; index += 1) load.add(session(stack, 'ann'));

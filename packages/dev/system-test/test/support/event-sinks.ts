@@ -68,6 +68,7 @@ function idOf({ headers }: IncomingMessage): string {
 export class StreamReader {
   readonly ids: number[] = [];
   resets = 0;
+  #lastId: string | undefined;
   readonly #url: string;
   readonly #token: string;
   readonly #stopping = new AbortController();
@@ -79,6 +80,11 @@ export class StreamReader {
     this.#loop = this.#follow();
   }
 
+  /** Whether the stream has begun: it contains all later events. */
+  get isOpen(): boolean {
+    return this.#lastId !== undefined;
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
@@ -86,12 +92,11 @@ export class StreamReader {
 
   async #follow(): Promise<void> {
     const { signal } = this.#stopping;
-    let lastId: string | undefined;
     while (!signal.aborted) {
       try {
         const headers = {
           Authorization: `Bearer ${this.#token}`,
-          ...(lastId === undefined ? {} : { 'Last-Event-ID': lastId }),
+          ...(this.#lastId === undefined ? {} : { 'Last-Event-ID': this.#lastId }),
         };
         const response = await fetch(this.#url, { headers, signal });
         if (response.status !== 200 || response.body === null) throw new Error(String(response.status));
@@ -100,7 +105,7 @@ export class StreamReader {
           const blocks = `${rest}${chunk}`.split('\n\n');
           rest = blocks.pop() ?? '';
           for (const block of blocks) {
-            lastId = /^id: (.*)$/m.exec(block)?.[1] ?? lastId;
+            this.#lastId = /^id: (.*)$/m.exec(block)?.[1] ?? this.#lastId;
             if (/^event: reset$/m.test(block)) this.resets += 1;
             const event: { id?: number } = JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '{}');
             if (event.id !== undefined) this.ids.push(event.id);
