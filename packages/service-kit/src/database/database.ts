@@ -247,7 +247,7 @@ const unavailableCodes = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 const unavailableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL|during recovery|recovery is in progress/i;
+  /timeout exceeded when trying to connect|Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL|during recovery|recovery is in progress|the server is a standby/i;
 
 /**
  * Returns a 503 problem if the error, or one of its causes, means that the database is unavailable; otherwise
