@@ -117,6 +117,38 @@ describe('migrate', () => {
     for (const _attempt of [1, 2]) await expect(apply()).rejects.toThrow(/20260101000000_wrong failed/);
   });
 
+  describe('says that an interrupted run can be repeated, when it loses its connection', () => {
+    const endMigrator = async (state: string) => {
+      const migrator = `application_name = 'migrate' AND datname = current_database() AND ${state}`;
+      await until(`SELECT 1 FROM pg_stat_activity WHERE ${migrator}`, 1);
+      await run(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${migrator}`);
+    };
+    const toldToRepeat = (running: Promise<unknown>) =>
+      expect(running).rejects.toThrow(/interrupted; run it again, it continues/);
+
+    it('in a migration', async () => {
+      folder.write('20260101000000_slow', 'CREATE TABLE things (id int); SELECT pg_sleep(240);');
+      const told = toldToRepeat(apply());
+      await endMigrator("query LIKE '%pg_sleep(240)%'");
+      await told;
+    });
+
+    it('while it waits for another migrator', async () => {
+      folder.write('20260101000000_first', 'CREATE TABLE things (id int);');
+      folder.write('20260102000000_slow', 'SELECT pg_sleep(240);');
+      const first = toldToRepeat(apply());
+      await until(
+        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(240)%' AND datname = current_database() AND pid <> pg_backend_pid()",
+        1,
+      );
+      const second = toldToRepeat(apply());
+      await endMigrator("wait_event_type = 'Lock'");
+      await second;
+      await endMigrator("query LIKE '%pg_sleep(240)%'");
+      await first;
+    });
+  });
+
   describe('after an interruption', () => {
     const running = "datname = current_database() AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()";
     const startSlow = async () => {

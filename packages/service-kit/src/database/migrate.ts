@@ -69,6 +69,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 /** Each migration is complete or has changed nothing, so a run that has lost its connection can be repeated. */
 function continuable(error: unknown): unknown {
   if (error instanceof MigrationError || unavailableWhenDatabaseIsDown(error) === undefined) return error;
+  // Another migrator has the lock for too long.
+  if (error instanceof pg.DatabaseError && error.code === '55P03') return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new MigrationError(`It was interrupted; ${runAgain} (${reason})`, { cause: error });
 }
