@@ -23,6 +23,10 @@ class CountedRepository extends IdentityMirrorRepository {
     this.statements += 1;
     return super.find(id);
   }
+  override findCaller(id: string) {
+    this.statements += 1;
+    return super.findCaller(id);
+  }
   override upsertClaims(claims: AccessTokenClaims) {
     this.statements += 1;
     return super.upsertClaims(claims);
