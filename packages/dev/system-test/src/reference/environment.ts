@@ -63,7 +63,7 @@ function variables(
     return [
       secretNames.includes(name) ? `${code(name)} †` : code(name),
       defaults[name] ?? given ?? (unset.success ? defaultOf(schema, unset.data) : 'required'),
-      typeof unset.data === 'boolean' ? codes(['on', 'off']) : valuesOf(schema),
+      typeof unset.data === 'boolean' && schema.enum !== undefined ? codes(['on', 'off']) : valuesOf(schema),
       typeof entry === 'string' ? entry : entry.meaning,
     ];
   });
