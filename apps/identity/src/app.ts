@@ -57,7 +57,7 @@ import { readGrant, readPasswordGrant, tokenEndpoint, tokenHandlers } from './to
 import { realm } from './userinfo/userinfo.service.ts';
 
 export function createApp(dependencies: Dependencies): App {
-  const { config, logger, metrics } = dependencies;
+  const { config, logger, metrics, signIn } = dependencies;
   return createExpressApp({
     logger,
     metrics,
@@ -66,6 +66,8 @@ export function createApp(dependencies: Dependencies): App {
     security: { hsts: config.issuer.startsWith('https:'), resourcePolicy: 'cross-origin' },
     translate: translateBearerError,
     extraMembers: oauthMembers,
+    sendErrorPage:
+      signIn && ((problem, request, response) => signIn.browser.sendError(problem, request, response)),
     guards: { '/internal': guard({ access: accessPolicies(dependencies).backends }) },
     routes: createRoutes(dependencies),
   });
@@ -120,7 +122,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(revokeSession, { access: backends }, session.revoke),
     route(listAuditEvents, { access: backends }, audit.list),
     route(listIdentityEvents, { access: backends }, events.list),
-    ...(config.hostedSignIn ? hostedRoutes(dependencies, backends) : []),
+    ...signInRoutes(dependencies),
 
     ...healthRoutes(health),
     ...apiDocsRoutes({
@@ -132,15 +134,19 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   ];
 }
 
-/** The routes of the sign-in for applications. */
-function hostedRoutes({ clients }: Dependencies, backends: Access<undefined>): Route[] {
-  const client = clientHandlers(clients);
-  const clientBody = { limitBytes: 64 * 1024 };
+/** The routes of the sign-in for applications, and of the clients; none if it is off. */
+function signInRoutes(dependencies: Dependencies): Route[] {
+  const { signIn } = dependencies;
+  if (signIn === undefined) return [];
+  const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
+  const client = clientHandlers(signIn.clients);
+  const body = { limitBytes: 64 * 1024 };
   return [
-    route(createClient, { access: backends, body: clientBody }, client.create),
+    ...signIn.routes({ anyOrigin, tokenClients, bearers: { ...everyone, crossOrigin: bearer.crossOrigin } }),
+    route(createClient, { access: backends, body }, client.create),
     route(listClients, { access: backends }, client.list),
     route(getClient, { access: backends }, client.get),
-    route(updateClient, { access: backends, body: clientBody }, client.update),
+    route(updateClient, { access: backends, body }, client.update),
     route(rotateClientSecret, { access: backends }, client.rotate),
     route(disableClient, { access: backends }, client.disable),
   ];

@@ -16,9 +16,6 @@ import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
-import { ClientRepository } from './clients/client.repository.ts';
-import { ClientService } from './clients/client.service.ts';
-import { ClientDirectory } from './clients/client-directory.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
@@ -38,6 +35,7 @@ import { IntrospectionService } from './introspection/introspection.service.ts';
 import { readDeletedKids, readKeyStates, readPrivateKeys } from './keys/key-files.ts';
 import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
 import { loadSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
+import { createSignIn } from './oidc/create-sign-in.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordChangeRepository } from './passwords/password-change.repository.ts';
@@ -78,16 +76,29 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     passwordPolicy,
     limits: config.signInLimits,
   });
-  const clientRepository = new ClientRepository(database);
-  const directory = new ClientDirectory(clientRepository);
   const { intervalSeconds, ...retention } = config.cleanup;
-  const tasks = cleanupTasks(new CleanupRepository(database), retention);
+  const tasks = cleanupTasks(new CleanupRepository(database), {
+    ...retention,
+    hostedSignIn: config.hostedSignIn,
+  });
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
   cleanup.start();
   const words = new WordRewriter({ pool, tables: [identityWordTable], logger });
   words.start();
   const events = new EventFeed(pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
+
+  const tokenServices = createTokenServices(config, {
+    keys,
+    database,
+    hasher,
+    passwordChanges,
+    logger,
+    metrics,
+  });
+  const signIn = config.hostedSignIn
+    ? await createSignIn(config, { keys, database, logger, metrics, ...tokenServices })
+    : undefined;
 
   return {
     config,
@@ -97,20 +108,21 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     events,
     cleanup,
     close: async () => {
-      await Promise.all([cleanup.stop(), words.stop()]);
+      await Promise.all([cleanup.stop(), words.stop(), signIn?.close()]);
       await close();
     },
     documents: createDocuments(config.issuer, keys),
     deletedKeys: readDeletedKids(config.keys),
     health: new Health({ checks: readiness, timeoutMs: readinessTimeoutMs(config.database), logger }),
-    ...createTokenServices(config, { keys, database, hasher, passwordChanges, logger, metrics }),
+    ...tokenServices,
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
       passwordPolicy,
     }),
     passwordChanges,
-    clients: new ClientService({ repository: clientRepository, directory, audience: config.audience }),
+    /** The sign-in for applications; undefined if it is off. */
+    signIn,
     audit: new AuditService({ repository: new AuditRepository(database) }),
   };
 }

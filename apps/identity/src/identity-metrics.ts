@@ -1,6 +1,7 @@
 import { InvalidTokenError } from '@tessera/jwt-verify';
 import { type Metrics, OutcomeCounter, ProblemError } from '@tessera/service-kit';
 import type { SigningKeys } from './keys/signing-keys.ts';
+import type { LogoutOutcome } from './oidc/logout-deliveries.ts';
 import type { HashQueue, HashQueueObserver } from './passwords/hash-queue.ts';
 import type { RefusalReason } from './tokens/refresh-token.repository.ts';
 
@@ -40,6 +41,7 @@ const refusalReasons: ReadonlySet<unknown> = new Set<RefusalReason>([
   'reuse_in_leeway',
   'reuse_detected',
   'identity_gone',
+  'wider_scope',
 ]);
 
 function refreshOutcomeOf(error: unknown): RefreshOutcome {
@@ -52,6 +54,13 @@ function refreshOutcomeOf(error: unknown): RefreshOutcome {
 
 function isRefusalReason(value: unknown): value is RefusalReason {
   return refusalReasons.has(value);
+}
+
+/** Counts the attempts to tell clients that a session has ended. */
+export function logoutOutcomes(metrics: Metrics): (outcome: LogoutOutcome) => void {
+  const help = 'Attempts to deliver logout tokens to clients, by outcome.';
+  const counter = metrics.counter('identity_logout_tokens_total', help, ['outcome']);
+  return (outcome) => counter.inc({ outcome });
 }
 
 /** Records how long bcrypt jobs wait and run. */

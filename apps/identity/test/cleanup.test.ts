@@ -19,14 +19,16 @@ describe('the cleanup job', () => {
   const aCleanup = (
     {
       auditRetentionDays = 400,
+      hostedSignIn = false,
       ...options
-    }: { auditRetentionDays?: number; intervalSeconds?: number; batchSize?: number; budgetMs?: number } = {},
+    }: { auditRetentionDays?: number; hostedSignIn?: boolean; intervalSeconds?: number; batchSize?: number; budgetMs?: number } = {},
     of = app,
   ) =>
     new CleanupJob({
       tasks: cleanupTasks(new CleanupRepository(of.dependencies.database), {
         auditRetentionDays,
         eventRetentionDays: 7,
+        hostedSignIn,
       }),
       logger: of.dependencies.logger,
       intervalSeconds: 0,
@@ -87,6 +89,36 @@ describe('the cleanup job', () => {
     expect(await count('sign_in_counters')).toBe(6);
     expect(await count(oldEvents)).toBe(1);
     expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it('deletes the rows of the sign-in for applications only if it is on', async () => {
+    await app.sql(
+      `INSERT INTO sso_sessions (id, token_hash, identity_id, session_epoch, amr, acr, idle_expires_at, expires_at)
+       SELECT gen_random_uuid(), sha256(days::text::bytea), $1, 0, '{pwd}', 'aal1', now(), now() - days * interval '1 day'
+         FROM unnest(ARRAY[6.99, 7.01, 8]) days`,
+      [identityId],
+    );
+    await app.sql(
+      `INSERT INTO authorization_codes (code_hash, client_id, identity_id, session_epoch, sso_session_id, redirect_uri, scope,
+                                        auth_time, amr, acr, expires_at)
+       SELECT sha256(days::text::bytea), $1, $1, 0, $1, '', '{openid}', now(), '{pwd}', 'aal1', now() - days * interval '1 day'
+         FROM unnest(ARRAY[0.99, 1.01, 2, 3]) days`,
+      [identityId],
+    );
+    await app.sql(
+      `INSERT INTO client_assertions SELECT $1, sha256(n::text::bytea), now() - n * interval '1 second'
+         FROM unnest(ARRAY[-60, 1, 2, 3, 4]) n`,
+      [identityId],
+    );
+    expect(Object.keys(await aCleanup().run())).not.toContain('sso_sessions');
+    expect(await aCleanup({ hostedSignIn: true, batchSize: 2 }).run()).toMatchObject({
+      sso_sessions: 2,
+      authorization_codes: 3,
+      client_assertions: 4,
+    });
+    expect(await count('sso_sessions')).toBe(1);
+    expect(await count('authorization_codes')).toBe(1);
+    expect(await count('client_assertions')).toBe(1);
   });
 
   it('keeps the used tokens of a live session, so that their reuse is detected', async () => {

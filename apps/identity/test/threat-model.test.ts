@@ -12,7 +12,7 @@ const pageNamed = (name: string) => {
   );
   return { name, text, tests };
 };
-const pages = ['threat-model', 'availability', 'costs'].map(pageNamed);
+const pages = ['threat-model', 'applications', 'availability', 'costs'].map(pageNamed);
 
 /** The names of tests in a text: those in brackets that are neither links nor their paths. */
 const namesIn = (text: string) => [...text.matchAll(/\[([\w-]+)\](?![(:])/g)].map(([, label = '']) => label);

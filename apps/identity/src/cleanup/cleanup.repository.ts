@@ -67,6 +67,36 @@ export class CleanupRepository {
     return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));
   }
 
+  /** Deletes codes that expired a day ago. Used codes are kept as long, to detect a second use. */
+  async deleteOldCodes(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM authorization_codes WHERE code_hash IN (
+        SELECT code_hash FROM authorization_codes
+         WHERE (SELECT held FROM guard) AND expires_at < now() - interval '1 day'
+         ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
+  /** Deletes the sign-ins of browsers whose absolute end was a week ago. */
+  async deleteOldSsoSessions(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM sso_sessions WHERE id IN (
+        SELECT id FROM sso_sessions
+         WHERE (SELECT held FROM guard) AND expires_at < now() - interval '7 days'
+         ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
+  /** Deletes the assertions of clients that have expired; their signature check refuses them. */
+  async deleteOldAssertions(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM client_assertions WHERE (client_id, jti_hash) IN (
+        SELECT client_id, jti_hash FROM client_assertions
+         WHERE (SELECT held FROM guard) AND expires_at < now()
+         ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
   async #deleteBatch(deletion: Prisma.Sql): Promise<DeletedRows> {
     return deleteBatch(this.#database, cleanupLockKey, deletion);
   }

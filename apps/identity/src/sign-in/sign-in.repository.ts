@@ -1,5 +1,6 @@
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import type { TokenSubject } from '../tokens/token-issuer.ts';
 import type { CounterLifetimes, SignInCounter, SignInKeys } from './sign-in-limits.ts';
 
@@ -24,6 +25,20 @@ export interface NewFamily {
   sessionEpoch: number;
   refreshExpiresAt: Date;
   familyExpiresAt: Date;
+}
+
+/** The counters of a sign-in, and how long its address stays known. */
+export interface SignInAddress {
+  keys: SignInKeys;
+  knownSeconds: number;
+}
+
+/** The parts of the statement that opens a session. `owner` is the identity, or no row. */
+export interface Opening {
+  steps: Prisma.Sql;
+  /** Selects the audit event. */
+  audit: Prisma.Sql;
+  columns: Prisma.Sql;
 }
 
 interface AttemptRow extends Omit<SignInCandidate, 'id'> {
@@ -105,28 +120,14 @@ export class SignInRepository {
               ${origin.requestId}, jsonb_build_object('email_hmac', ${keys.email}::text))`;
   }
 
-  /**
-   * Opens a session in one statement: inserts the family and its first refresh token, revokes suspect families, deletes
-   * the failure counters and marks the address as known. Returns undefined if the identity became inactive or its
-   * sessions ended since the password was read. It compares the epoch and not the password hash, because a parallel
-   * sign-in may upgrade the hash.
-   */
+  /** Opens a token family and issues its first refresh token. */
   async openSession(
     family: NewFamily,
-    keys: SignInKeys,
-    { knownSeconds, origin }: { knownSeconds: number; origin: RequestOrigin },
+    address: SignInAddress,
+    origin: RequestOrigin,
   ): Promise<TokenSubject | undefined> {
-    const rows = await this.#database.$queryRaw<TokenSubject[]>`
-      WITH owner AS (
-        SELECT id, email, username, is_verified, is_staff, is_superuser, session_epoch FROM identities
-         WHERE id = ${family.identityId}::uuid AND is_active AND deleted_at IS NULL
-           AND session_epoch = ${family.sessionEpoch}::int
-      ), suspects AS (
-        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'suspect'
-          FROM owner
-         WHERE f.identity_id = owner.id AND f.suspect_at IS NOT NULL AND f.revoked_at IS NULL
-        RETURNING f.id
-      ), opened AS (
+    const rows = await this.open<TokenSubject>(family, address, origin, {
+      steps: Prisma.sql`opened AS (
         INSERT INTO token_families (id, identity_id, session_epoch, expires_at, created_ip, user_agent)
         SELECT ${family.familyId}::uuid, id, ${family.sessionEpoch}::int, ${family.familyExpiresAt}::timestamptz,
                ${origin.ip}, ${origin.userAgent}
@@ -135,7 +136,39 @@ export class SignInRepository {
       ), issued AS (
         INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
         SELECT ${family.jti}::uuid, id, 1, ${family.refreshExpiresAt}::timestamptz FROM opened
-      ), forgotten AS (
+      )`,
+      audit: Prisma.sql`
+        SELECT 'token.issued', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent},
+               ${origin.requestId}, jsonb_build_object('family', id)
+          FROM opened`,
+      columns: Prisma.sql`id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
+             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch"`,
+    });
+    return rows[0];
+  }
+
+  /**
+   * Opens a session in one statement: runs the steps of the opening, revokes suspect families, deletes the failure counters
+   * and marks the address as known. Returns no row if the identity became inactive or its sessions ended since the password
+   * was read. It compares the epoch and not the password hash, because a parallel sign-in may upgrade the hash.
+   */
+  async open<Row>(
+    { identityId, sessionEpoch }: { identityId: string; sessionEpoch: number },
+    { keys, knownSeconds }: SignInAddress,
+    origin: RequestOrigin,
+    opening: Opening,
+  ): Promise<Row[]> {
+    return this.#database.$queryRaw<Row[]>`
+      WITH owner AS (
+        SELECT id, email, username, is_verified, is_staff, is_superuser, session_epoch FROM identities
+         WHERE id = ${identityId}::uuid AND is_active AND deleted_at IS NULL
+           AND session_epoch = ${sessionEpoch}::int
+      ), suspects AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'suspect'
+          FROM owner
+         WHERE f.identity_id = owner.id AND f.suspect_at IS NOT NULL AND f.revoked_at IS NULL
+        RETURNING f.id
+      ), ${opening.steps}, forgotten AS (
         DELETE FROM sign_in_counters WHERE key IN (${keys.pair}, ${keys.email}) AND EXISTS (SELECT FROM owner)
       ), known AS (
         INSERT INTO sign_in_counters (key, count, window_ends)
@@ -143,18 +176,13 @@ export class SignInRepository {
         ON CONFLICT (key) DO UPDATE SET window_ends = excluded.window_ends
       ), audited AS (
         INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
-        SELECT 'token.issued', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent},
-               ${origin.requestId}, jsonb_build_object('family', id)
-          FROM opened
+        ${opening.audit}
         UNION ALL
         SELECT 'family.revoked', 'success', 'system', owner.id, ${origin.ip}, ${origin.userAgent},
                ${origin.requestId}, jsonb_build_object('family', suspects.id, 'reason', 'suspect')
           FROM suspects, owner
       )
-      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
-             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch"
-        FROM owner`;
-    return rows[0];
+      SELECT ${opening.columns} FROM owner`;
   }
 
   /** Replaces the hash, unless the password has changed since it was read. */

@@ -13,7 +13,7 @@ import type { PasswordChangeService } from '../passwords/password-change.service
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
-import type { SignInCandidate, SignInRepository } from './sign-in.repository.ts';
+import type { SignInAddress, SignInCandidate, SignInRepository } from './sign-in.repository.ts';
 import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
 
 interface SignInDependencies {
@@ -38,7 +38,7 @@ export interface Credentials {
 }
 
 /**
- * The password grant (docs/spec/identity-service.md 4.1.1). Every 401 for a wrong address or password has the same body and takes
+ * Sign-ins with a password: the password grant (docs/spec/identity-service.md 4.1.1), and those of the pages. Every 401 for a wrong address or password has the same body and takes
  * the same time.
  */
 export class SignInService {
@@ -49,15 +49,32 @@ export class SignInService {
     this.#dependencies = dependencies;
   }
 
+  /** Opens a token family. */
   signIn(credentials: Credentials, origin: RequestOrigin, signal: AbortSignal): Promise<TokenResponse> {
-    return this.#dependencies.outcomes.count(this.#signIn(credentials, origin, signal));
+    return this.signInWith(credentials, origin, signal, (candidate, address) =>
+      this.#openSession(candidate, address, origin),
+    );
   }
 
-  async #signIn(
+  /**
+   * Verifies the password and lets the caller open a session. `open` returns undefined if the sessions of the identity have ended,
+   * or it was deactivated, since the candidate was read.
+   */
+  signInWith<Result>(
     credentials: Credentials,
     origin: RequestOrigin,
     signal: AbortSignal,
-  ): Promise<TokenResponse> {
+    open: (candidate: SignInCandidate, address: SignInAddress) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    return this.#dependencies.outcomes.count(this.#signInWith(credentials, origin, signal, open));
+  }
+
+  async #signInWith<Result>(
+    credentials: Credentials,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+    open: (candidate: SignInCandidate, address: SignInAddress) => Promise<Result | undefined>,
+  ): Promise<Result> {
     const address = canonicalEmail(credentials.email);
     const keys = this.#dependencies.limits.keysFor(address, origin.ip);
     // If all sessions end meanwhile, the password may be another one now, so it is compared once more.
@@ -65,8 +82,9 @@ export class SignInService {
       const verified = await this.#verify(credentials, keys, { address, origin, signal });
       const candidate = await this.#withOwnPassword(verified, credentials, origin, signal);
       if (candidate === undefined) continue;
-      const tokens = await this.#openSession(candidate, keys, origin);
-      if (tokens !== undefined) return tokens;
+      const { known: knownSeconds } = this.#dependencies.limits.lifetimes;
+      const opened = await open(candidate, { keys, knownSeconds });
+      if (opened !== undefined) return opened;
     }
     throw unavailableProblem('The sessions of this identity are being ended. Try again.', 1);
   }
@@ -136,11 +154,10 @@ export class SignInService {
   /** Returns undefined if the sessions of the identity have ended, or it was deactivated, since the candidate was read. */
   async #openSession(
     candidate: SignInCandidate,
-    keys: SignInKeys,
+    address: SignInAddress,
     origin: RequestOrigin,
   ): Promise<TokenResponse | undefined> {
-    const { repository, limits, issuer, refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds } =
-      this.#dependencies;
+    const { repository, issuer, refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds } = this.#dependencies;
     const issuedAt = Math.floor(Date.now() / 1000);
     const expiresAt = issuedAt + Math.min(refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds);
     const jti = randomUUID();
@@ -153,7 +170,7 @@ export class SignInService {
       familyExpiresAt: new Date((issuedAt + refreshAbsoluteTtlSeconds) * 1000),
     };
     const [subject, refreshToken] = await Promise.all([
-      repository.openSession(family, keys, { knownSeconds: limits.lifetimes.known, origin }),
+      repository.openSession(family, address, origin),
       issuer.signRefreshToken({ subjectId: candidate.id, jti, issuedAt, expiresAt }),
     ]);
     if (subject === undefined) return undefined;

@@ -8,7 +8,27 @@ export interface PresentedToken {
   sub: string;
 }
 
+/** What a sign-in has granted to a client, as its family keeps it. */
+export interface ClientGrant {
+  clientId: string;
+  ssoSessionId: string;
+  scope: readonly string[];
+  /** The audience of the access tokens, if the client asked for one. */
+  resource: string | null;
+  authTime: Date;
+  amr: readonly string[];
+  acr: string;
+}
+
+/** Who presents a token. A token is only accepted from the client of its family; null is the password grant. */
+export interface TokenHolder {
+  clientId: string | null;
+  /** The scope that a client asks for; undefined for that of the family. */
+  scope?: readonly string[] | undefined;
+}
+
 export interface Rotation extends PresentedToken {
+  holder: TokenHolder;
   nextJti: string;
   /** The end of the successor. The family's absolute end limits it. */
   nextExpiresAt: Date;
@@ -18,8 +38,15 @@ export interface Rotation extends PresentedToken {
 }
 
 export interface RotatedToken {
-  subject: TokenSubject;
+  subject: ClientSubject;
   expiresAt: Date;
+  /** Null for the password grant. */
+  grant: ClientGrant | null;
+}
+
+/** The identity of a token, with the name that clients show. */
+export interface ClientSubject extends TokenSubject {
+  displayName: string | null;
 }
 
 export type RefusalReason =
@@ -28,11 +55,12 @@ export type RefusalReason =
   | 'revoked'
   | 'reuse_in_leeway'
   | 'reuse_detected'
-  | 'identity_gone';
+  | 'identity_gone'
+  | 'wider_scope';
 
-interface SubjectRow extends TokenSubject {
-  expiresAt: Date;
-}
+type SubjectRow = ClientSubject & { expiresAt: Date } & (ClientGrant | { clientId: null });
+
+const passwordGrant: TokenHolder = { clientId: null };
 
 /** Rotates and revokes refresh tokens (docs/spec/identity-service.md 2.5, 3.2). */
 export class RefreshTokenRepository {
@@ -49,6 +77,7 @@ export class RefreshTokenRepository {
    */
   async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
     const { jti, sub, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
+    const { clientId, scope = null } = rotation.holder;
     const rows = await this.#database.$queryRaw<SubjectRow[]>`
       WITH rotated AS (
         UPDATE refresh_tokens t SET revoked_at = clock_timestamp(), replaced_by = ${nextJti}::uuid
@@ -56,10 +85,13 @@ export class RefreshTokenRepository {
          WHERE t.jti = ${jti}::uuid AND t.revoked_at IS NULL AND t.expires_at > now()
            AND f.id = t.family_id AND f.revoked_at IS NULL AND f.expires_at > now()
            AND f.created_at >= ${sessionsValidAfter}::timestamptz
+           AND f.client_id IS NOT DISTINCT FROM ${clientId}::uuid
+           AND (${scope}::text[] IS NULL OR f.scope @> ${scope}::text[])
            AND i.id = f.identity_id AND i.id = ${sub}::uuid AND i.deleted_at IS NULL AND i.is_active
            AND i.session_epoch = f.session_epoch
         RETURNING t.family_id, t.generation, f.expires_at AS family_expires_at,
-          i.id, i.email, i.username, i.is_verified, i.is_staff, i.is_superuser, i.session_epoch
+          f.client_id, f.sso_session_id, f.scope, f.resource, f.auth_time, f.amr, f.acr,
+          i.id, i.email, i.username, i.display_name, i.is_verified, i.is_staff, i.is_superuser, i.session_epoch
       ), successor AS (
         INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
         SELECT ${nextJti}::uuid, family_id, generation + 1, least(${nextExpiresAt}::timestamptz, family_expires_at)
@@ -70,14 +102,16 @@ export class RefreshTokenRepository {
       ), audited AS (
         INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
         SELECT 'refresh.rotated', 'success', 'user', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
-               jsonb_build_object('family', family_id)
+               jsonb_strip_nulls(jsonb_build_object('family', family_id, 'client', client_id))
           FROM rotated
       )
-      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
-             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch", expires_at AS "expiresAt"
+      SELECT id, email, username, display_name AS "displayName", is_verified AS "isVerified", is_staff AS "isStaff",
+             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch", expires_at AS "expiresAt",
+             client_id AS "clientId", sso_session_id AS "ssoSessionId", scope, resource, auth_time AS "authTime", amr, acr
         FROM rotated, successor`;
     const [row] = rows;
-    return row === undefined ? undefined : { subject: row, expiresAt: row.expiresAt };
+    if (row === undefined) return undefined;
+    return { subject: row, expiresAt: row.expiresAt, grant: row.clientId === null ? null : row };
   }
 
   /**
@@ -87,12 +121,17 @@ export class RefreshTokenRepository {
    *
    * A refusal is written to the audit trail only if it changes the family: the mark, the revocation, or the first token
    * that is refused after the session has ended. So repeating a refused token stores nothing. Parallel calls wait for the
-   * family's row and then find it changed.
+   * family's row and then find it changed. A token at another client than its own is unknown, and changes nothing.
    */
   async recordRefusal(
     { jti, sub }: PresentedToken,
-    { leewaySeconds, origin }: { leewaySeconds: number; origin: RequestOrigin },
+    {
+      leewaySeconds,
+      origin,
+      holder = passwordGrant,
+    }: { leewaySeconds: number; origin: RequestOrigin; holder?: TokenHolder },
   ): Promise<RefusalReason> {
+    const { clientId, scope = null } = holder;
     const rows = await this.#database.$queryRaw<{ reason: RefusalReason }[]>`
       WITH presented AS (
         SELECT t.family_id,
@@ -100,6 +139,7 @@ export class RefreshTokenRepository {
             WHEN f.revoked_at IS NOT NULL THEN 'revoked'
             WHEN i.deleted_at IS NOT NULL OR NOT i.is_active OR i.session_epoch <> f.session_epoch
               THEN 'identity_gone'
+            WHEN t.revoked_at IS NULL AND t.expires_at > now() AND NOT f.scope @> ${scope}::text[] THEN 'wider_scope'
             WHEN t.replaced_by IS NULL THEN CASE WHEN t.revoked_at IS NULL THEN 'expired' ELSE 'revoked' END
             WHEN s.revoked_at IS NULL
               AND extract(epoch FROM clock_timestamp() - t.revoked_at) <= ${leewaySeconds}::int
@@ -111,6 +151,7 @@ export class RefreshTokenRepository {
           JOIN identities i ON i.id = f.identity_id
           LEFT JOIN refresh_tokens s ON s.jti = t.replaced_by
          WHERE t.jti = ${jti}::uuid AND f.identity_id = ${sub}::uuid
+           AND f.client_id IS NOT DISTINCT FROM ${clientId}::uuid
       ), marked AS (
         UPDATE token_families f SET suspect_at = now()
           FROM presented p
@@ -138,13 +179,17 @@ export class RefreshTokenRepository {
   }
 
   /** Revokes the family of a refresh token (RFC 7009 2.1). Does nothing for an unknown token. */
-  async revokeFamilyOf({ jti, sub }: PresentedToken, origin: RequestOrigin): Promise<void> {
+  async revokeFamilyOf(
+    { jti, sub }: PresentedToken,
+    origin: RequestOrigin,
+    { clientId } = passwordGrant,
+  ): Promise<void> {
     await this.#database.$executeRaw`
       WITH revoked AS (
         UPDATE token_families f SET revoked_at = now(), revoke_reason = 'revoked_by_holder'
           FROM refresh_tokens t
          WHERE t.jti = ${jti}::uuid AND f.id = t.family_id AND f.identity_id = ${sub}::uuid
-           AND f.revoked_at IS NULL
+           AND f.client_id IS NOT DISTINCT FROM ${clientId}::uuid AND f.revoked_at IS NULL
         RETURNING f.id, f.identity_id
       )
       INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)

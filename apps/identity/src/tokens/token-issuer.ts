@@ -15,6 +15,13 @@ export interface TokenSubject {
   sessionEpoch: number;
 }
 
+/** What an access token of a client says besides the claims of every access token (RFC 9068 2.2). */
+export interface ClientClaims {
+  audience: string | readonly string[];
+  clientId: string;
+  scope: readonly string[];
+}
+
 interface TokenIssuerOptions {
   key: PrivateKey;
   issuer: string;
@@ -36,6 +43,7 @@ export class TokenIssuer {
   // RFC 9068 2.1, RFC 8725 3.11: distinct `typ` values prevent the use of one kind of token as the other.
   readonly #accessHeader: string;
   readonly #refreshHeader: string;
+  readonly #idHeader: string;
 
   constructor(options: TokenIssuerOptions) {
     this.#options = options;
@@ -43,6 +51,7 @@ export class TokenIssuer {
     const { kid } = key;
     this.#accessHeader = encode({ alg: 'RS256', typ: accessTyp, kid });
     this.#refreshHeader = encode({ alg: 'RS256', typ: 'rt+jwt', kid });
+    this.#idHeader = encode({ alg: 'RS256', typ: 'JWT', kid });
   }
 
   /** docs/spec/identity-service.md 2.2 */
@@ -55,8 +64,12 @@ export class TokenIssuer {
     };
   }
 
+  get accessTtlSeconds(): number {
+    return this.#options.accessTtlSeconds;
+  }
+
   /** `issuedAt` is in seconds since the Unix epoch. */
-  signAccessToken(subject: TokenSubject, issuedAt: number): Promise<string> {
+  signAccessToken(subject: TokenSubject, issuedAt: number, client?: ClientClaims): Promise<string> {
     const { issuer, audience, accessTtlSeconds } = this.#options;
     const claims: AccessTokenClaims = {
       sub: subject.id,
@@ -72,7 +85,20 @@ export class TokenIssuer {
       is_staff: subject.isStaff,
       is_superuser: subject.isSuperuser,
     };
-    return this.#sign(this.#accessHeader, claims);
+    if (client === undefined) return this.#sign(this.#accessHeader, claims);
+    const { clientId: client_id, scope } = client;
+    return this.#sign(this.#accessHeader, {
+      ...claims,
+      aud: client.audience,
+      client_id,
+      ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
+    });
+  }
+
+  /** An ID token or a logout token of OpenID Connect: never a token of access, because its `iss` differs. */
+  signForClient(claims: object, typ?: 'logout+jwt'): Promise<string> {
+    const { kid } = this.#options.key;
+    return this.#sign(typ === undefined ? this.#idHeader : encode({ alg: 'RS256', typ, kid }), claims);
   }
 
   /** The audience is the issuer, because only this service accepts refresh tokens. Times are in seconds. */

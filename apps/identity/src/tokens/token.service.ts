@@ -6,7 +6,7 @@ import type { RefreshOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem, oauthProblem } from '../oauth.ts';
 import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import { type OwnTokenVerifiers, verifyOwnToken } from './own-token.ts';
-import type { RefreshTokenRepository } from './refresh-token.repository.ts';
+import type { RefreshTokenRepository, RotatedToken, TokenHolder } from './refresh-token.repository.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 
 interface TokenServiceDependencies extends OwnTokenVerifiers {
@@ -23,6 +23,14 @@ interface TokenServiceDependencies extends OwnTokenVerifiers {
   outcomes: OutcomeCounter<RefreshOutcome>;
 }
 
+const passwordGrant: TokenHolder = { clientId: null };
+
+/** A used refresh token and its successor. `issuedAt` is in seconds since 1970. */
+export interface Rotated extends RotatedToken {
+  issuedAt: number;
+  refreshToken: string | Promise<string>;
+}
+
 /** Rotates and revokes refresh tokens (docs/spec/identity-service.md 3.2, 4.1.3). */
 export class TokenService {
   readonly #dependencies: TokenServiceDependencies;
@@ -31,11 +39,25 @@ export class TokenService {
     this.#dependencies = dependencies;
   }
 
-  refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
-    return this.#dependencies.outcomes.count(this.#refresh(presented, origin));
+  async refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
+    const { issuer, outcomes } = this.#dependencies;
+    return outcomes.count(
+      this.#rotate(presented, passwordGrant, origin).then(async ({ subject, issuedAt, refreshToken }) => {
+        const [accessToken, signed] = await Promise.all([
+          issuer.signAccessToken(subject, issuedAt),
+          refreshToken,
+        ]);
+        return issuer.present(accessToken, signed);
+      }),
+    );
   }
 
-  async #refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
+  /** Rotates the refresh token of a client. */
+  rotateFor(presented: string, holder: TokenHolder, origin: RequestOrigin): Promise<Rotated> {
+    return this.#dependencies.outcomes.count(this.#rotate(presented, holder, origin));
+  }
+
+  async #rotate(presented: string, holder: TokenHolder, origin: RequestOrigin): Promise<Rotated> {
     const { repository, quota, issuer, refreshIdleTtlSeconds, reuseLeewaySeconds, sessionsValidAfter } =
       this.#dependencies;
     const claims = await this.#verify(presented);
@@ -50,6 +72,7 @@ export class TokenService {
       repository.rotate({
         jti: claims.jti,
         sub: claims.sub,
+        holder,
         nextJti,
         nextExpiresAt: new Date(expiresAt * 1000),
         sessionsValidAfter,
@@ -61,30 +84,38 @@ export class TokenService {
       const reason = await repository.recordRefusal(claims, {
         leewaySeconds: reuseLeewaySeconds,
         origin,
+        holder,
       });
       throw invalidRefreshToken(reason);
     }
     await quota.count(claims.sub);
     const storedExpiry = Math.floor(rotated.expiresAt.getTime() / 1000);
-    const [accessToken, refreshToken] = await Promise.all([
-      issuer.signAccessToken(rotated.subject, issuedAt),
-      storedExpiry === expiresAt ? presigned : issuer.signRefreshToken({ ...next, expiresAt: storedExpiry }),
-    ]);
-    return issuer.present(accessToken, refreshToken);
+    const refreshToken =
+      storedExpiry === expiresAt ? presigned : issuer.signRefreshToken({ ...next, expiresAt: storedExpiry });
+    return { ...rotated, issuedAt, refreshToken };
   }
 
   /** RFC 7009: ignores invalid tokens and refuses access tokens. */
   async revoke(presented: string, origin: RequestOrigin): Promise<void> {
-    const token = await verifyOwnToken(this.#dependencies, presented);
-    if (token?.kind === 'refresh') {
-      await this.#dependencies.repository.revokeFamilyOf(token.claims, origin);
-    }
-    if (token?.kind === 'access') {
+    const kind = await this.revokeFor(presented, passwordGrant, origin);
+    if (kind === 'access') {
       throw oauthProblem(
         'unsupported_token_type',
         'Only refresh tokens can be revoked. Access tokens are valid until they expire.',
       );
     }
+  }
+
+  /** Revokes the family of a refresh token of this holder. Returns the kind of the token, if it is valid. */
+  async revokeFor(
+    presented: string,
+    holder: TokenHolder,
+    origin: RequestOrigin,
+  ): Promise<'access' | 'refresh' | undefined> {
+    const token = await verifyOwnToken(this.#dependencies, presented);
+    if (token?.kind === 'refresh')
+      await this.#dependencies.repository.revokeFamilyOf(token.claims, origin, holder);
+    return token?.kind;
   }
 
   async #verify(presented: string): Promise<RefreshTokenClaims> {

@@ -8,6 +8,8 @@ export interface UserInfoSubject {
   username: string;
   displayName: string | null;
   isVerified: boolean;
+  isStaff: boolean;
+  isSuperuser: boolean;
   sessionEpoch: number;
 }
 
@@ -33,7 +35,7 @@ export class UserInfoRepository {
   async #findSubjects(ids: readonly string[]): Promise<(UserInfoSubject | undefined)[]> {
     const rows = await this.#database.$queryRaw<UserInfoSubject[]>`
       SELECT id, email, username, display_name AS "displayName", is_verified AS "isVerified",
-        session_epoch AS "sessionEpoch"
+        is_staff AS "isStaff", is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch"
         FROM identities WHERE id = ANY(${ids}::uuid[]) AND deleted_at IS NULL AND is_active`;
     const byId = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => byId.get(id));

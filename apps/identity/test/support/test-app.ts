@@ -90,7 +90,8 @@ export async function assertAuthenticates({ http }: Pick<TestServer, 'http'>): P
 }
 
 function issuesTokens(request: IncomingMessage, response: ServerResponse): boolean {
-  return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.operation?.path ?? '');
+  const { path = '' } = request.operation ?? {};
+  return response.statusCode === 200 && ['/token', '/token/refresh', '/oidc/token'].includes(path);
 }
 
 /** Returns the shared signing key from global-setup.ts, because the creation of an RSA key takes about 100 ms. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request } from 'express';
 import { unavailableWhenDatabaseIsDown } from '../database/database.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -10,10 +10,19 @@ export interface ErrorHandlerOptions {
   translate?: (error: unknown, request: Request) => ProblemError | undefined;
   /** Further members of the error body, such as OAuth's `error`. */
   extraMembers?: (problem: ProblemError, request: Request) => Record<string, unknown>;
+  /** Writes the page of an error of an operation that browsers open (`page`). */
+  sendErrorPage?:
+    | ((problem: ProblemError, request: IncomingMessage, response: ServerResponse) => void)
+    | undefined;
 }
 
 /** Writes errors as the common error body. Internals go only to the log, with the request's id. */
-export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOptions): ErrorRequestHandler {
+export function errorHandler({
+  logger,
+  translate,
+  extraMembers,
+  sendErrorPage,
+}: ErrorHandlerOptions): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     const problem = translate?.(error, request) ?? toProblem(error);
     const { code, status } = problem;
@@ -27,6 +36,10 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     if (response.headersSent) {
       // Destroying the connection shows the client that the response is incomplete.
       response.destroy();
+      return;
+    }
+    if (sendErrorPage !== undefined && (request as IncomingMessage).operation?.page) {
+      sendErrorPage(problem, request, response);
       return;
     }
     const body = {

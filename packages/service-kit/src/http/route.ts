@@ -15,7 +15,11 @@ import { type PreparedDocument, sendPreparedDocument } from './prepared-document
 import { validationProblem } from './problem.ts';
 
 /** The members of an operation that routing needs. */
-type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth' | 'body'>>;
+type RoutedOperation = Pick<Operation, 'method' | 'path'> &
+  Partial<Pick<Operation, 'id' | 'oauth' | 'body'>> & {
+    /** Whether browsers open it, so that its errors are pages. */
+    page?: boolean;
+  };
 
 declare module 'node:http' {
   interface IncomingMessage {

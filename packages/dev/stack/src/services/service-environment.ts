@@ -29,7 +29,7 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     SHUTDOWN_DELAY_MS: '0',
     UV_THREADPOOL_SIZE: threadPoolSize,
     // The web app signs people in through issues, which sends the browser's address.
-    ...(service.name === 'identity' && { TRUST_PROXY: 'loopback' }),
+    ...(service.name === 'identity' && { TRUST_PROXY: 'loopback', HOSTED_SIGN_IN: 'on' }),
     ...(service.name === 'issues' && {
       WEB_APP: 'on',
       // Receivers of webhooks on this machine.

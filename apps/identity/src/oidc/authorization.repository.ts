@@ -1,0 +1,187 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { SignInAddress, SignInRepository } from '../sign-in/sign-in.repository.ts';
+import {
+  absoluteSeconds,
+  idleSeconds,
+  passwordLevel,
+  passwordMethods,
+  sessionsMax,
+} from '../sso/sso-session.ts';
+
+/** Maximum number of codes of a person that are valid at the same time. */
+const codesMax = 100;
+const codeSeconds = 60;
+
+/** The code that a valid request gets. */
+export interface CodeToIssue {
+  codeHash: Uint8Array;
+  clientId: string;
+  redirectUri: string;
+  codeChallenge: string | null;
+  nonce: string | null;
+  scope: readonly string[];
+  resource: string | null;
+  /** What the person must have allowed; null if the client is first-party. */
+  consent: readonly string[] | null;
+}
+
+/** What the session of the browser may be. */
+export interface SessionDemands {
+  tokenHash: Uint8Array;
+  /** In seconds since the sign-in. */
+  maxAge: number | null;
+  /** The id of the identity that the client expects. */
+  subject: string | null;
+}
+
+/** What a request found. No member is true without the ones before it. */
+export interface Judgement {
+  identityId: string;
+  email: string;
+  /** Whether the sign-in is of the expected person and recent enough. */
+  isWanted: boolean;
+  isConsented: boolean;
+  isIssued: boolean;
+}
+
+/** The sign-in of a browser that is opened. */
+export interface NewSsoSession {
+  id: string;
+  tokenHash: Uint8Array;
+  /** The session of the browser before; it ends. */
+  previousHash: Uint8Array | undefined;
+}
+
+/** Issues codes, for a browser that is signed in and for one that signs in. */
+export class AuthorizationRepository {
+  readonly #database: Database;
+  readonly #signIns: SignInRepository;
+  readonly #sessionsValidAfter: Date;
+
+  constructor(
+    database: Database,
+    signIns: SignInRepository,
+    { sessionsValidAfter }: { sessionsValidAfter: Date },
+  ) {
+    this.#database = database;
+    this.#signIns = signIns;
+    this.#sessionsValidAfter = sessionsValidAfter;
+  }
+
+  /**
+   * Issues a code if the session permits it, in one statement. `grant`: what the person allows the client with this request.
+   * Returns undefined if the browser is not signed in.
+   */
+  async authorize(
+    code: CodeToIssue,
+    { tokenHash, maxAge, subject }: SessionDemands,
+    origin: RequestOrigin,
+    { grants = false }: { grants?: boolean } = {},
+  ): Promise<Judgement | undefined> {
+    const { clientId, consent } = code;
+    const rows = await this.#database.$queryRaw<Judgement[]>`
+      WITH session AS (
+        SELECT s.id, s.identity_id, s.session_epoch, s.auth_time, s.amr, s.acr, s.expires_at, i.email,
+               (${maxAge}::int IS NULL OR s.auth_time >= now() - ${maxAge}::int * interval '1 second')
+               AND (${subject}::uuid IS NULL OR s.identity_id = ${subject}::uuid) AS wanted
+          FROM sso_sessions s JOIN identities i ON i.id = s.identity_id
+         WHERE s.token_hash = ${tokenHash} AND s.ended_at IS NULL AND s.idle_expires_at > now() AND s.expires_at > now()
+           AND s.created_at >= ${this.#sessionsValidAfter}::timestamptz
+           AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = s.session_epoch
+      ), judged AS (
+        SELECT *, wanted AND (${grants}::boolean OR ${isConsented(code)}) AS consented FROM session
+      ), granted AS (
+        INSERT INTO consents AS c (identity_id, client_id, scope)
+        SELECT identity_id, ${clientId}::uuid, ${consent}::text[] FROM judged
+         WHERE ${grants}::boolean AND wanted AND ${consent}::text[] IS NOT NULL
+        ON CONFLICT (identity_id, client_id) DO UPDATE
+          SET scope = ARRAY(SELECT DISTINCT unnest(c.scope || excluded.scope)), granted_at = now()
+        RETURNING identity_id
+      ), audited AS (
+        INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+        SELECT 'consent.granted', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+               jsonb_build_object('client', ${clientId}::text, 'scope', ${consent}::text[])
+          FROM granted
+      ), used AS (
+        UPDATE sso_sessions s SET last_used_at = now(),
+               idle_expires_at = least(now() + ${idleSeconds}::int * interval '1 second', s.expires_at)
+          FROM judged WHERE s.id = judged.id AND s.last_used_at < now() - interval '1 minute'
+      ), issued AS (${insertCode(code)} FROM judged WHERE consented AND ${isBelowLimit} RETURNING 1)
+      SELECT identity_id AS "identityId", email, wanted AS "isWanted", consented AS "isConsented",
+             EXISTS (SELECT FROM issued) AS "isIssued"
+        FROM judged`;
+    return rows[0];
+  }
+
+  /**
+   * Opens the session of a browser after its password was verified, and issues the code of its request, if there is one.
+   * Returns undefined if the sessions of the identity have ended since the password was read.
+   */
+  async signIn(
+    candidate: { id: string; sessionEpoch: number },
+    address: SignInAddress,
+    origin: RequestOrigin,
+    { session, code }: { session: NewSsoSession; code: CodeToIssue | null },
+  ): Promise<Judgement | undefined> {
+    const issued =
+      code === null
+        ? Prisma.sql`issued AS (SELECT 1 WHERE false)`
+        : Prisma.sql`issued AS (
+            ${insertCode(code)} FROM (SELECT * FROM opened AS session WHERE ${isConsented(code)}) AS judged
+             WHERE ${isBelowLimit} RETURNING 1)`;
+    const rows = await this.#signIns.open<Judgement>(
+      { identityId: candidate.id, sessionEpoch: candidate.sessionEpoch },
+      address,
+      origin,
+      {
+        steps: Prisma.sql`opened AS (
+          INSERT INTO sso_sessions (id, token_hash, identity_id, session_epoch, amr, acr, idle_expires_at, expires_at,
+                                    created_ip, user_agent)
+          SELECT ${session.id}::uuid, ${session.tokenHash}::bytea, id, session_epoch, ${passwordMethods}::text[],
+                 ${passwordLevel}, now() + ${idleSeconds}::int * interval '1 second',
+                 now() + ${absoluteSeconds}::int * interval '1 second', ${origin.ip}, ${origin.userAgent}
+            FROM owner
+          RETURNING *
+        ), replaced AS (
+          UPDATE sso_sessions SET ended_at = now()
+           WHERE ended_at IS NULL AND EXISTS (SELECT FROM owner) AND (
+             token_hash = ${session.previousHash ?? null} OR id IN (
+               SELECT id FROM sso_sessions WHERE identity_id = ${candidate.id}::uuid AND ended_at IS NULL
+                ORDER BY created_at DESC OFFSET ${sessionsMax - 1}))
+        ), ${issued}`,
+        audit: Prisma.sql`
+          SELECT 'sso.opened', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+                 jsonb_strip_nulls(jsonb_build_object('session', id, 'client', ${code?.clientId ?? null}::text))
+            FROM opened`,
+        columns: Prisma.sql`id AS "identityId", email, true AS "isWanted",
+          ${code === null ? Prisma.sql`true` : Prisma.sql`(SELECT ${isConsented(code)} FROM opened AS session)`} AS "isConsented",
+          EXISTS (SELECT FROM issued) AS "isIssued"`,
+      },
+    );
+    return rows[0];
+  }
+}
+
+/** Whether the person of `session` has allowed what the client asks for. */
+function isConsented({ clientId, consent }: CodeToIssue): Prisma.Sql {
+  return Prisma.sql`(${consent}::text[] IS NULL OR EXISTS (
+    SELECT FROM consents k WHERE k.identity_id = session.identity_id AND k.client_id = ${clientId}::uuid
+       AND k.scope @> ${consent}::text[]))`;
+}
+
+/** An INSERT whose source is the session `judged`; without its FROM. */
+function insertCode(code: CodeToIssue): Prisma.Sql {
+  return Prisma.sql`INSERT INTO authorization_codes
+    (code_hash, client_id, identity_id, session_epoch, sso_session_id, redirect_uri, code_challenge, nonce, scope,
+     resource, auth_time, amr, acr, expires_at)
+    SELECT ${code.codeHash}::bytea, ${code.clientId}::uuid, identity_id, session_epoch, id, ${code.redirectUri},
+           ${code.codeChallenge}, ${code.nonce}, ${code.scope}::text[], ${code.resource}, auth_time, amr, acr,
+           now() + ${codeSeconds}::int * interval '1 second'`;
+}
+
+// Links of other pages can make a browser ask for codes.
+const isBelowLimit = Prisma.sql`(SELECT count(*) FROM (
+  SELECT FROM authorization_codes k WHERE k.identity_id = judged.identity_id AND k.expires_at > now() LIMIT ${codesMax}
+) AS live) < ${codesMax}`;

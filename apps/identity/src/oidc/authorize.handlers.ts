@@ -1,0 +1,253 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { passwordGrantSchema } from '@tessera/contracts';
+import { abortSignalOf, originOf, ProblemError, type Route } from '@tessera/service-kit';
+import { accountPage } from '../pages/account-page.ts';
+import { consentPage } from '../pages/consent-page.ts';
+import { type NewPasswordError, newPasswordPage } from '../pages/new-password-page.ts';
+import { type SignInError, signInPage } from '../pages/sign-in-page.ts';
+import type { SsoCookie } from '../sso/sso-cookie.ts';
+import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
+import type { Authorization, AuthorizationService } from './authorization.service.ts';
+import type { AuthorizationRequest, ErrorTarget } from './authorization-request.ts';
+import { assertOwnForm, assertWanted, type Browser, browserRoute, redirect } from './browser.ts';
+import type { OidcIssuer } from './issuer.ts';
+import { type Parameters, readQuery, withQuery } from './parameters.ts';
+import { readFormOf } from './protocol.handlers.ts';
+
+export interface SignInPageDependencies {
+  authorizations: AuthorizationService;
+  sessions: SsoSessionRepository;
+  cookie: SsoCookie;
+  browser: Browser;
+  oidc: OidcIssuer;
+  passwordMinLength: number;
+}
+
+/** How an answer reaches the application: by a redirect after a GET, by a page after a form. */
+type Leave = (to: string) => void;
+
+/** The routes by which applications sign people in. */
+export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
+  const { authorizations, sessions, cookie, browser, oidc } = dependencies;
+  const signInPath = `${oidc.basePath}/sign-in`;
+  const consentPath = `${signInPath}/consent`;
+
+  /** Reads the request of the application; answers and returns undefined if it is not valid. */
+  const readRequest = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    parameters: ReturnType<typeof readQuery>,
+    leave: Leave,
+  ): Promise<AuthorizationRequest | undefined> => {
+    const outcome = await authorizations.read(parameters, originOf(request));
+    if (outcome.kind === 'request') return outcome.request;
+    if (outcome.kind === 'page') browser.refuse(request, response, { kind: outcome.refusal });
+    else leave(errorUri(oidc, outcome.target, outcome.error, outcome.description));
+    return undefined;
+  };
+
+  const answer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    wanted: AuthorizationRequest,
+    authorization: Authorization,
+    leave: Leave,
+  ): void => {
+    if (authorization.kind === 'code') {
+      leave(
+        withQuery(wanted.redirectUri, { code: authorization.code, state: wanted.state, iss: oidc.issuer }),
+      );
+      return;
+    }
+    if (authorization.kind === 'error') {
+      leave(errorUri(oidc, wanted, authorization.error, authorization.description));
+      return;
+    }
+    const context = browser.context(request, wanted.uiLocales);
+    const { client, fields } = wanted;
+    if (authorization.kind === 'consent') {
+      const scopes = [...wanted.scope, ...(wanted.resource === null ? [] : [wanted.resource])];
+      const page = consentPage({
+        context,
+        action: consentPath,
+        fields,
+        client,
+        email: authorization.email,
+        scopes,
+      });
+      browser.send(response, context, 200, page);
+      return;
+    }
+    const { isAgain, email = wanted.loginHint } = authorization;
+    browser.send(
+      response,
+      context,
+      200,
+      signInPage({ context, action: signInPath, fields, client, email, isAgain }),
+    );
+  };
+
+  const authorize = async (request: IncomingMessage, response: ServerResponse) => {
+    assertWanted(request);
+    const leave = (to: string) => redirect(response, to);
+    const wanted = await readRequest(request, response, readQuery(request.url ?? ''), leave);
+    if (wanted === undefined) return;
+    const authorization = await authorizations.authorize(wanted, cookie.hashOf(request), originOf(request));
+    answer(request, response, wanted, authorization, leave);
+  };
+
+  // A POST of another site has no cookie; the GET that follows has.
+  const authorizeByPost = async (request: IncomingMessage, response: ServerResponse) => {
+    const parameters = await readFormOf(request, response);
+    redirect(response, withQuery(`${oidc.basePath}/oidc/authorize`, Object.fromEntries(parameters)));
+  };
+
+  const openSignIn = async (request: IncomingMessage, response: ServerResponse) => {
+    const context = browser.context(request);
+    const tokenHash = cookie.hashOf(request);
+    const session = tokenHash === undefined ? undefined : await sessions.find(tokenHash);
+    const page =
+      session === undefined
+        ? signInPage({ context, action: signInPath, fields: [] })
+        : accountPage({
+            context,
+            email: session.email,
+            signOutAction: `${oidc.basePath}/oidc/logout`,
+            fields: [['decision', 'sign_out']],
+          });
+    browser.send(response, context, 200, page);
+  };
+
+  const signIn = async (request: IncomingMessage, response: ServerResponse) => {
+    assertOwnForm(request, oidc.origin);
+    const form = await readFormOf(request, response);
+    const leave = (to: string) =>
+      browser.continue(response, browser.context(request, form.get('ui_locales')), to);
+    let wanted: AuthorizationRequest | undefined;
+    if (form.has('client_id')) {
+      wanted = await readRequest(request, response, { values: form, repeated: new Set() }, leave);
+      if (wanted === undefined) return;
+    }
+    const given = readCredentials(form);
+    if (given === undefined) {
+      refuseSignIn(request, response, wanted, form, { error: { code: 'incomplete' }, status: 422 });
+      return;
+    }
+    const { header, hash } = cookie.create();
+    const browserSession = { tokenHash: hash, previousHash: cookie.hashOf(request) };
+    const call = { origin: originOf(request), signal: abortSignalOf(response) };
+    try {
+      const authorization = await authorizations.signIn(wanted, given, browserSession, call);
+      response.setHeader('Set-Cookie', header);
+      if (wanted === undefined) leave(signInPath);
+      else answer(request, response, wanted, authorization, leave);
+    } catch (error) {
+      const refusal = refusalOf(error, given.newPassword !== undefined);
+      if (refusal === undefined) throw error;
+      refuseSignIn(request, response, wanted, form, refusal);
+    }
+  };
+
+  const refuseSignIn = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    wanted: AuthorizationRequest | undefined,
+    form: Parameters,
+    { error, status, retryAfter, choosesPassword = false }: Refusal,
+  ): void => {
+    if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter);
+    const context = browser.context(request, wanted?.uiLocales);
+    const view = {
+      context,
+      action: signInPath,
+      fields: wanted?.fields ?? [],
+      client: wanted?.client,
+      email: form.get('email')?.slice(0, 320) ?? '',
+    };
+    const page = choosesPassword
+      ? newPasswordPage({ ...view, minLength: dependencies.passwordMinLength, error })
+      : signInPage({ ...view, error: error as SignInError | undefined });
+    browser.send(response, context, status, page);
+  };
+
+  const consent = async (request: IncomingMessage, response: ServerResponse) => {
+    assertOwnForm(request, oidc.origin);
+    const form = await readFormOf(request, response);
+    const leave = (to: string) =>
+      browser.continue(response, browser.context(request, form.get('ui_locales')), to);
+    const wanted = await readRequest(request, response, { values: form, repeated: new Set() }, leave);
+    if (wanted === undefined) return;
+    if (form.get('decision') !== 'allow') {
+      leave(errorUri(oidc, wanted, 'access_denied', 'The person has not allowed the access.'));
+      return;
+    }
+    const tokenHash = cookie.hashOf(request);
+    const authorization = await authorizations.authorize(wanted, tokenHash, originOf(request), {
+      allows: true,
+    });
+    answer(request, response, wanted, authorization, leave);
+  };
+
+  return [
+    browserRoute('GET', '/oidc/authorize', authorize),
+    browserRoute('POST', '/oidc/authorize', authorizeByPost),
+    browserRoute('GET', '/sign-in', openSignIn),
+    browserRoute('POST', '/sign-in', signIn),
+    browserRoute('POST', '/sign-in/consent', consent),
+  ];
+}
+
+// RFC 9207: `iss` is in every response, so that a client with several providers knows whose it is.
+function errorUri(
+  oidc: OidcIssuer,
+  { redirectUri, state }: ErrorTarget,
+  error: string,
+  description: string,
+): string {
+  return withQuery(redirectUri, { error, error_description: description, state, iss: oidc.issuer });
+}
+
+function readCredentials(form: Parameters) {
+  const { data } = passwordGrantSchema.safeParse({
+    grant_type: 'password',
+    email: form.get('email'),
+    password: form.get('password'),
+    new_password: form.get('new_password'),
+  });
+  return data === undefined
+    ? undefined
+    : { email: data.email, password: data.password, newPassword: data.new_password };
+}
+
+interface Refusal {
+  status: number;
+  error: SignInError | NewPasswordError | undefined;
+  retryAfter?: string | undefined;
+  /** Whether the page asks for another password. */
+  choosesPassword?: boolean;
+}
+
+/** The page of a refused sign-in; undefined for an error that is not about the sign-in. */
+function refusalOf(error: unknown, hasNewPassword: boolean): Refusal | undefined {
+  if (!(error instanceof ProblemError)) return undefined;
+  const { status, code, headers } = error;
+  const retryAfter = headers['Retry-After'];
+  if (code === 'password_change_required') return { status: 200, error: undefined, choosesPassword: true };
+  if (code === 'password_expired') return { status: 422, error: { code } };
+  if (code === 'invalid_grant') return { status: 422, error: { code }, choosesPassword: hasNewPassword };
+  if (status === 422) return { status, error: { code: newPasswordErrorOf(error) }, choosesPassword: true };
+  if (status === 429)
+    return {
+      status,
+      retryAfter,
+      error: { code: 'too_many_requests', retryAfterSeconds: Number(retryAfter) },
+    };
+  return status === 503 ? { status, retryAfter, error: { code: 'unavailable' } } : undefined;
+}
+
+function newPasswordErrorOf({ errors }: ProblemError): NewPasswordError['code'] {
+  const message = errors?.[0]?.message ?? '';
+  if (message.startsWith('must be at least')) return 'too_short';
+  if (message.startsWith('must be at most')) return 'too_long';
+  return message.startsWith('must differ') ? 'unchanged' : 'too_common';
+}

@@ -1,0 +1,145 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { originOf, type Route } from '@tessera/service-kit';
+import type { Client } from '../clients/client.ts';
+import type { ClientDirectory } from '../clients/client-directory.ts';
+import { signedOutPage, signOutPage } from '../pages/sign-out-page.ts';
+import type { SsoCookie } from '../sso/sso-cookie.ts';
+import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
+import { type Browser, browserRoute, isOwnForm, redirect } from './browser.ts';
+import type { OidcIssuer } from './issuer.ts';
+import type { IdTokenHint } from './own-jwt.ts';
+import { type Parameters, readQuery, withQuery } from './parameters.ts';
+import { readFormOf } from './protocol.handlers.ts';
+
+export interface LogoutDependencies {
+  directory: ClientDirectory;
+  sessions: SsoSessionRepository;
+  cookie: SsoCookie;
+  browser: Browser;
+  oidc: OidcIssuer;
+  readHint: (token: string) => Promise<IdTokenHint | undefined>;
+  /** Called after a session has ended, so that the clients know it soon. */
+  onEnded: () => void;
+}
+
+/** A request of an application to sign a person out. */
+interface LogoutRequest {
+  hint: IdTokenHint | undefined;
+  client: Client | undefined;
+  /** Where the person returns; registered for the client. */
+  returnTo: string | undefined;
+  uiLocales: string | undefined;
+  fields: ReadonlyArray<readonly [string, string]>;
+}
+
+const fieldNames = ['client_id', 'id_token_hint', 'post_logout_redirect_uri', 'state', 'ui_locales'];
+const lengthMax = 8_192;
+
+/** The routes of RP-Initiated Logout 1.0. */
+export function logoutRoutes({
+  directory,
+  sessions,
+  cookie,
+  browser,
+  oidc,
+  readHint,
+  onEnded,
+}: LogoutDependencies): Route[] {
+  const path = `${oidc.basePath}/oidc/logout`;
+
+  /** Answers with a page and returns undefined if the request is not valid. */
+  const read = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    values: Parameters,
+  ): Promise<LogoutRequest | undefined> => {
+    const refuse = (kind: 'unknown_client' | 'redirect_uri' | 'bad_request') => {
+      browser.refuse(request, response, { kind });
+      return undefined;
+    };
+    if (fieldNames.some((name) => (values.get(name)?.length ?? 0) > lengthMax)) return refuse('bad_request');
+    const hint = await readHint(values.get('id_token_hint') ?? '');
+    const named = values.get('client_id');
+    if (hint !== undefined && named !== undefined && named !== hint.aud) return refuse('bad_request');
+    const clientId = hint?.aud ?? named;
+    const client = clientId === undefined ? undefined : await directory.find(clientId);
+    if (clientId !== undefined && client === undefined) return refuse('unknown_client');
+    const uri = values.get('post_logout_redirect_uri');
+    if (client !== undefined && uri !== undefined && !client.postLogoutRedirectUris.includes(uri))
+      return refuse('redirect_uri');
+    return {
+      hint,
+      client,
+      // Without a client, no address is trusted.
+      returnTo:
+        client === undefined || uri === undefined
+          ? undefined
+          : withQuery(uri, { state: values.get('state') }),
+      uiLocales: values.get('ui_locales'),
+      // Without the ID token, which no page repeats: the cookie says who signs out.
+      fields: Object.entries({
+        client_id: clientId,
+        post_logout_redirect_uri: uri,
+        state: values.get('state'),
+        ui_locales: values.get('ui_locales'),
+      }).filter((field): field is [string, string] => field[1] !== undefined),
+    };
+  };
+
+  const end = async (request: IncomingMessage, response: ServerResponse, hint: IdTokenHint | null) => {
+    await sessions.end({ tokenHash: cookie.hashOf(request) ?? null, hint }, originOf(request));
+    response.setHeader('Set-Cookie', cookie.expired);
+    onEnded();
+  };
+
+  const byQuery = async (request: IncomingMessage, response: ServerResponse) => {
+    const { values, repeated } = readQuery(request.url ?? '');
+    if (fieldNames.some((name) => repeated.has(name))) {
+      browser.refuse(request, response, { kind: 'bad_request' });
+      return;
+    }
+    const wanted = await read(request, response, values);
+    if (wanted === undefined) return;
+    const { hint, client, returnTo, uiLocales, fields } = wanted;
+    const context = browser.context(request, uiLocales);
+    const tokenHash = cookie.hashOf(request);
+    const session = tokenHash === undefined ? undefined : await sessions.find(tokenHash);
+    const isExpected = session === undefined || session.identityId === hint?.sub;
+    if (hint !== undefined && isExpected) {
+      await end(request, response, hint);
+      if (returnTo !== undefined) redirect(response, returnTo);
+      else browser.send(response, context, 200, signedOutPage({ context }));
+      return;
+    }
+    const next =
+      client === undefined || returnTo === undefined ? undefined : { name: client.name, to: returnTo };
+    const page =
+      session === undefined
+        ? signedOutPage({ context, next })
+        : signOutPage({ context, action: path, fields, client, email: session.email });
+    browser.send(response, context, 200, page);
+  };
+
+  const byForm = async (request: IncomingMessage, response: ServerResponse) => {
+    const form = await readFormOf(request, response);
+    const decision = form.get('decision');
+    // Also a form of an application may ask; the GET that follows has the cookie.
+    if (decision === undefined || !isOwnForm(request, oidc.origin)) {
+      const asked = [...form].filter(([name]) => fieldNames.includes(name));
+      redirect(response, withQuery(path, Object.fromEntries(asked)));
+      return;
+    }
+    const wanted = await read(request, response, form);
+    if (wanted === undefined) return;
+    const context = browser.context(request, wanted.uiLocales);
+    if (decision !== 'sign_out') {
+      browser.continue(response, context, `${oidc.basePath}/sign-in`);
+      return;
+    }
+    await end(request, response, null);
+    if (wanted.returnTo !== undefined) browser.continue(response, context, wanted.returnTo);
+    else browser.send(response, context, 200, signedOutPage({ context }));
+  };
+
+  return [browserRoute('GET', '/oidc/logout', byQuery), browserRoute('POST', '/oidc/logout', byForm)];
+}

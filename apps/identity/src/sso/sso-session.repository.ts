@@ -1,0 +1,60 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+
+/** The session of a browser and its person. */
+export interface SsoSession {
+  identityId: string;
+  email: string;
+}
+
+/** Which session ends: that of the cookie, and that of an ID token of the same person. */
+interface EndOptions {
+  tokenHash: Uint8Array | null;
+  hint: { sub: string; sid: string } | null;
+}
+
+/** Reads and ends the sign-ins of browsers. Opening one is part of a sign-in. */
+export class SsoSessionRepository {
+  readonly #database: Database;
+  readonly #sessionsValidAfter: Date;
+
+  constructor(database: Database, { sessionsValidAfter }: { sessionsValidAfter: Date }) {
+    this.#database = database;
+    this.#sessionsValidAfter = sessionsValidAfter;
+  }
+
+  async find(tokenHash: Uint8Array): Promise<SsoSession | undefined> {
+    const rows = await this.#database.$queryRaw<SsoSession[]>`
+      SELECT i.id AS "identityId", i.email FROM sso_sessions s JOIN identities i ON i.id = s.identity_id
+       WHERE s.token_hash = ${tokenHash} AND s.ended_at IS NULL AND s.idle_expires_at > now() AND s.expires_at > now()
+         AND s.created_at >= ${this.#sessionsValidAfter}::timestamptz
+         AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = s.session_epoch`;
+    return rows[0];
+  }
+
+  /**
+   * Ends a session and the token families of its clients, and writes a logout token for each client that wants one, in one
+   * statement.
+   */
+  async end({ tokenHash, hint }: EndOptions, origin: RequestOrigin): Promise<void> {
+    await this.#database.$executeRaw`
+      WITH ended AS (
+        UPDATE sso_sessions SET ended_at = now()
+         WHERE ended_at IS NULL AND (token_hash = ${tokenHash}
+            OR (id = ${hint?.sid ?? null}::uuid AND identity_id = ${hint?.sub ?? null}::uuid))
+        RETURNING id, identity_id
+      ), revoked AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'signed_out'
+          FROM ended WHERE f.sso_session_id = ended.id AND f.revoked_at IS NULL
+        RETURNING f.client_id, f.identity_id, f.sso_session_id
+      ), told AS (
+        INSERT INTO logout_deliveries (client_id, identity_id, sid)
+        SELECT DISTINCT c.id, r.identity_id, r.sso_session_id FROM revoked r JOIN oauth_clients c ON c.id = r.client_id
+         WHERE c.backchannel_logout_uri IS NOT NULL AND c.disabled_at IS NULL
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      SELECT 'sso.ended', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+             jsonb_build_object('session', id)
+        FROM ended`;
+  }
+}
