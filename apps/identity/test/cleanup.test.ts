@@ -21,7 +21,13 @@ describe('the cleanup job', () => {
       auditRetentionDays = 400,
       hostedSignIn = false,
       ...options
-    }: { auditRetentionDays?: number; hostedSignIn?: boolean; intervalSeconds?: number; batchSize?: number; budgetMs?: number } = {},
+    }: {
+      auditRetentionDays?: number;
+      hostedSignIn?: boolean;
+      intervalSeconds?: number;
+      batchSize?: number;
+      budgetMs?: number;
+    } = {},
     of = app,
   ) =>
     new CleanupJob({

@@ -49,6 +49,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
+  receiver.closeAllConnections();
   receiver.close();
 });
 beforeEach(async () => {
