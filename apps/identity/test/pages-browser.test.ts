@@ -7,6 +7,7 @@ import {
   type Page,
 } from '@tessera/testing/browser';
 import type { TestServer } from '@tessera/testing/test-server';
+import type { Branding } from '../src/pages/branding.ts';
 import { pageContext } from '../src/pages/page-context.ts';
 import { aBranding, type SampleName, samplePages, startSampleServer } from './support/sample-pages.ts';
 
@@ -22,13 +23,20 @@ const lasting: SampleName[] = names.filter((name) => name !== 'continue');
 
 let browser: Browser;
 let server: TestServer;
+const servers: TestServer[] = [];
+/** Starts a server that is stopped after the tests, also if one fails. */
+const serve = async (of: Branding): Promise<TestServer> => {
+  const started = await startSampleServer(of, texts);
+  servers.push(started);
+  return started;
+};
 beforeAll(async () => {
-  server = await startSampleServer(branding, texts);
+  server = await serve(branding);
   browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
-  await server?.close();
+  await Promise.all(servers.map((one) => one.close()));
 });
 
 type Options = Parameters<typeof openPage>[1];
@@ -155,7 +163,7 @@ describe.each([true, false])('with scripts: %s', (javaScriptEnabled) => {
 
 it('a brand changes name, color, logo and texts', async () => {
   const green = await aBranding({ name: 'Ärzteportal', color: '#0b6b3a' });
-  const own = await startSampleServer(green, texts);
+  const own = await serve(green);
   const { page, problems, close } = await openPage(browser, { baseURL: own.url });
   await page.goto('/samples/sign-in');
   expect(await page.title()).toContain('Ärzteportal');
@@ -165,5 +173,4 @@ it('a brand changes name, color, logo and texts', async () => {
   expect(await page.evaluate("document.querySelector('.logo').naturalWidth")).toBeGreaterThan(0);
   expect(problems).toEqual([]);
   await close();
-  await own.close();
 });
