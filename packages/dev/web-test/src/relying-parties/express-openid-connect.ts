@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import { auth } from 'express-openid-connect';
+import type { RelyingParty } from './relying-party.ts';
+
+export const expressOpenidConnect: RelyingParty = {
+  name: 'express-openid-connect',
+  callbackPath: '/callback',
+  signInPath: '/login',
+  signOutPath: '/logout',
+  signsOutEverywhere: true,
+  refreshes: true,
+  serve: (app, { issuer, clientId, clientSecret, baseUrl }) => {
+    app.use(
+      auth({
+        issuerBaseURL: issuer,
+        baseURL: baseUrl,
+        clientID: clientId,
+        clientSecret,
+        secret: randomBytes(32).toString('hex'),
+        authRequired: false,
+        idpLogout: true,
+        authorizationParams: { response_type: 'code', scope: 'openid email profile' },
+      }),
+    );
+    app.get('/user', async (request, response) => {
+      response.json(request.oidc.isAuthenticated() ? await request.oidc.fetchUserInfo() : {});
+    });
+    app.get('/refresh', async (request, response) => {
+      const refreshed = await request.oidc.accessToken?.refresh();
+      response.json({ access_token: refreshed?.access_token });
+    });
+  },
+};

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { authJs } from '../src/relying-parties/auth-js.ts';
+import { expressOpenidConnect } from '../src/relying-parties/express-openid-connect.ts';
+import { openidClient5 } from '../src/relying-parties/openid-client-5.ts';
+import { openidClient6 } from '../src/relying-parties/openid-client-6.ts';
+import { openSignInStack, type SignInStack } from '../src/sign-in-stack.ts';
+
+let stack: SignInStack;
+beforeAll(async () => {
+  stack = await openSignInStack();
+});
+afterAll(async () => {
+  expect(await stack?.stop()).toEqual([0]);
+});
+
+it.each([openidClient6, openidClient5, expressOpenidConnect, authJs])(
+  '$name signs a person in, reads who it is, refreshes and signs out',
+  async (library) => {
+    const app = await stack.startApp(library);
+    const { email, password } = await stack.createPerson();
+    const { page, problems, close } = await stack.open(app.baseUrl);
+    const start = async (path: string, button: string | undefined) => {
+      await page.goto(path);
+      if (button !== undefined) await page.getByRole('button', { name: button }).click();
+    };
+    const readJson = async (path: string) => JSON.parse((await (await page.goto(path))?.text()) ?? '');
+
+    await start(library.signInPath, library.signInButton);
+    await page.getByText('to continue to Helpdesk').waitFor();
+    await stack.fillIn(page, email, password);
+    await page.waitForURL(`${app.baseUrl}/**`);
+    expect(await readJson('/user')).toMatchObject({ email });
+
+    if (library.refreshes) {
+      const [first, second] = [await readJson('/refresh'), await readJson('/refresh')];
+      expect([typeof first.access_token, typeof second.access_token]).toEqual(['string', 'string']);
+      expect(second.access_token).not.toBe(first.access_token);
+      expect(await readJson('/user')).toMatchObject({ email });
+    }
+
+    // The browser is signed in at the service, so the next sign-in asks for nothing.
+    await start(library.signInPath, library.signInButton);
+    await page.waitForURL(`${app.baseUrl}/**`);
+    expect(await readJson('/user')).toMatchObject({ email });
+
+    await start(library.signOutPath, library.signOutButton);
+    await page.waitForURL((url) => url.origin === app.baseUrl && url.pathname !== library.signOutPath);
+    expect((await readJson('/user')).email).toBeUndefined();
+    await start(library.signInPath, library.signInButton);
+    if (library.signsOutEverywhere) await page.getByLabel('Password').waitFor();
+    else {
+      await page.waitForURL(`${app.baseUrl}/**`);
+      expect(await readJson('/user')).toMatchObject({ email });
+    }
+    expect(problems.filter((problem) => problem.startsWith('policy'))).toEqual([]);
+    await close();
+  },
+);
