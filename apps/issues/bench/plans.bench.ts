@@ -38,7 +38,7 @@ const lists = new IssueListService({
   presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
 });
 
-console.log(`${'list'.padEnd(36)}   plan ms  visited  requests/s  index`);
+console.log(`${'list'.padEnd(36)}   plan ms  buffers  requests/s  index`);
 let failures = 0;
 for (const planCase of planCases(count)) failures += await measure(planCase);
 await close();
@@ -46,7 +46,7 @@ await client.end();
 await postgres.stop();
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
+async function measure({ name, request, indexes, buffers }: PlanCase): Promise<number> {
   const plan = await explain(client, pageStatement(request, syncedWith));
   const find = () => lists.find({ request, page: undefined, url: 'http://issues.test/' });
   const startedAt = performance.now();
@@ -55,10 +55,10 @@ async function measure({ name, request, indexes, visited }: PlanCase): Promise<n
   }
   const perSecond = (rounds * parallel * 1000) / (performance.now() - startedAt);
   const used = plan.indexes.find((index) => indexes.includes(index));
-  const isExpected = plan.tableScans === 0 && used !== undefined && plan.visited <= visited;
+  const isExpected = plan.tableScans === 0 && used !== undefined && plan.buffers <= buffers;
   const figures = [
     plan.milliseconds.toFixed(1).padStart(8),
-    String(plan.visited).padStart(7),
+    String(plan.buffers).padStart(7),
     perSecond.toFixed(0).padStart(10),
   ];
   console.log(

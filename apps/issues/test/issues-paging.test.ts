@@ -229,7 +229,7 @@ describe('the envelope format', () => {
       expect(response.body.detail).toBe('Invalid page.');
     }
     const { body } = await ann.get(`${pagesPath}?search=nosuchword&page=1`).expect(200);
-    expect(body).toEqual({ count: 0, next: null, previous: null, results: [] });
+    expect(body).toEqual({ count: 0, is_complete: true, next: null, previous: null, results: [] });
   });
 });
 

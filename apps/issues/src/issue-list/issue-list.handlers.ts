@@ -216,6 +216,7 @@ function presentPage(found: IssueListPage, query: IssueListQuery) {
     jsonText(withParameters(url, { cursor: undefined, page_size: String(size), ...changed }));
   const body = jsonObject<IssuePage>({
     count: jsonText(found.total ?? 0),
+    is_complete: jsonText(found.isWhole),
     // The link contains the sort values of the page's last issue, so new issues do not shift the next page.
     next: cursor === undefined ? jsonText(null) : link({ page: String(page + 1), cursor }),
     previous:

@@ -10,14 +10,14 @@ import {
 } from '../issue-store/snapshot.sql.ts';
 import { LabelRepository } from '../labels/label.repository.ts';
 import { countStatement } from './issue-counts.sql.ts';
-import { pageStatement } from './issue-list.sql.ts';
+import { pageStatement, totalMaxOf } from './issue-list.sql.ts';
 import {
   completeOrder,
   type IssueCount,
   type IssueFilters,
   type IssueListRequest,
   type ListedIssue,
-  totalMax,
+  type SortValue,
 } from './issue-list.ts';
 
 interface FoundPage {
@@ -25,11 +25,17 @@ interface FoundPage {
   issues: ListedIssue[];
   /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */
   total: number | undefined;
+  /** Whether `total` is that of all matching issues. */
+  isWhole: boolean;
+  /** The sort values of the last issue that was looked at, if the page ends before it is full. */
+  lookedUntil: readonly SortValue[] | undefined;
 }
 
 interface PageRow extends Omit<ListedIssue, 'id'> {
   id: string | null;
   total?: number | null;
+  isWhole?: boolean;
+  lookedUntil?: string | null;
 }
 
 /** Reads lists of issues. */
@@ -47,12 +53,24 @@ export class IssueListRepository {
   /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
     const labelIds = await this.#findLabels(request.filters, within);
-    if (labelIds === null) return { issues: [], total: request.total === 'none' ? undefined : 0 };
+    if (labelIds === null)
+      return {
+        issues: [],
+        total: request.total === 'none' ? undefined : 0,
+        isWhole: true,
+        lookedUntil: undefined,
+      };
     const statement = pageStatement({ ...request, labelIds }, this.#tracker);
     const rows = await within.$queryRaw<PageRow[]>(statement);
-    const total = rows[0]?.total ?? undefined;
-    const isAboveBound = request.total === 'capped' && total !== undefined && total > totalMax;
-    return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };
+    const [{ total, isWhole = true, lookedUntil = null } = {}] = rows;
+    const max = totalMaxOf(request);
+    const isCounted = isWhole && typeof total === 'number' && total <= max;
+    return {
+      issues: rows.filter(isIssue),
+      total: isCounted || request.total === 'exact' ? Math.min(total ?? 0, max) : undefined,
+      isWhole: isCounted,
+      lookedUntil: lookedUntil === null ? undefined : JSON.parse(lookedUntil),
+    };
   }
 
   /** Reads issues for a list, in no defined order. `fields`: the members that are shown; all if undefined. */

@@ -120,30 +120,38 @@ export class IssueListService {
     isKnown: IsKnown | undefined,
     within?: Transaction,
   ): Promise<IssueListPage | KnownPage | undefined> {
-    const { issues, total } = await this.#repository.findPage(request, within);
+    const { issues, total, isWhole, lookedUntil } = await this.#repository.findPage(request, within);
     const listed = issues.slice(0, request.size);
     const cached = this.#cachedOf(listed, request.fields);
     const isSearched = listed[0]?.isSearched ?? false;
     const marks = listed.map((issue) => cached.get(issue.id)?.mark ?? markOf(issue)).join('');
-    const etag = this.#etagOf(request, marks, total, issues.length > listed.length, isSearched);
-    if (isKnown?.(etag)) return { etag, items: undefined, end: undefined, total };
+    const more = issues.length > listed.length || lookedUntil?.join();
+    const etag = this.#etagOf(request, marks, total, isWhole, more, isSearched);
+    if (isKnown?.(etag)) return { etag, items: undefined, end: undefined, total, isWhole };
     const summaries = await this.#summariesOf(listed, cached, request.fields, within);
     if (summaries === undefined) return undefined;
     const last = issues[summaries.length - 1];
     return {
       etag,
       items: jsonArray(summaries.map(({ text }) => text)),
-      end: issues.length > summaries.length ? endOf(request, last, summaries.at(-1)) : undefined,
+      end: issues.length > summaries.length ? endOf(request, last, summaries.at(-1)) : lookedUntil,
       total,
+      isWhole,
     };
   }
 
-  // The revisions determine the texts of the issues, and with the total and the existence of a further issue, the whole
+  // The revisions determine the texts of the issues, and with the total and the place of the next page, the whole
   // response to a URL. The members are part of it for clients that reuse an ETag after they request further members. The
   // ETag is weak because it is not a hash of the bytes, so it is the same for each content coding (RFC 9110 8.8.1).
   #etagOf(
     { fields, total: kind }: IssueListRequest,
-    ...content: [marks: string, total: number | undefined, hasMore: boolean, isSearched: boolean]
+    ...content: [
+      marks: string,
+      total: number | undefined,
+      isWhole: boolean,
+      more: boolean | string | undefined,
+      isSearched: boolean,
+    ]
   ): string {
     return `W/"${shortHash([this.#presenter.fingerprint, fields, kind, ...content].join(' '))}"`;
   }

@@ -83,10 +83,12 @@ export interface IssueListPage {
   /** Changes whenever the response with this page changes. */
   etag: string;
   items: JsonText<SparseIssue[]>;
-  /** The sort values of the last issue; undefined on the last page. */
+  /** The sort values of the last issue, or of the last one that was looked at; undefined on the last page. */
   end: readonly SortValue[] | undefined;
   /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */
   total: number | undefined;
+  /** Whether `total` is that of all matching issues. */
+  isWhole: boolean;
 }
 
 /** A page that the client has. Its issues were not read. */
@@ -105,8 +107,11 @@ export interface IssueCount {
   isComplete: boolean;
 }
 
-/** Maximum total that is counted if the client did not request an exact total. */
+/** Maximum total of other lists. */
 export const totalMax = 10_000;
+
+/** Maximum total of a list by page number. */
+export const exactTotalMax = 100_000;
 
 /** Maximum number of issues before a page that is requested by its number. PostgreSQL reads all of them. */
 export const offsetMax = 10_000;

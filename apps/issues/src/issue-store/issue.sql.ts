@@ -147,7 +147,7 @@ export function isSynced(sync: SyncFilter, { provider, project }: TrackerIdentit
 /** Selects the ids of the issues whose sync matches a filter. */
 export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefined): Prisma.Sql {
   return tracker === undefined
-    ? Prisma.sql`SELECT NULL::uuid WHERE false`
+    ? Prisma.sql`SELECT issue_id FROM tracker_links WHERE false`
     : Prisma.sql`SELECT issue_id FROM tracker_links WHERE ${isSynced(sync, tracker)}`;
 }
 

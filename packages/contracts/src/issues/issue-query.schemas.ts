@@ -228,7 +228,10 @@ export type IssueCounts = z.infer<typeof issueCountsSchema>;
 /** A page of a list with the number of all issues. */
 export const issuePageSchema = z
   .object({
-    count: z.int().nonnegative(),
+    count: z.int().nonnegative().describe('The number of matching issues.'),
+    is_complete: z
+      .boolean()
+      .describe('False if only a part of the matching issues was counted, because that of all takes long.'),
     next: z.url().nullable(),
     previous: z.url().nullable(),
     results: z.array(listedIssueSchema),

@@ -97,7 +97,7 @@ export const listIssues = operation({
   path: `${issuesPath}/`,
   summary: 'List issues',
   description:
-    'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, so follow `Link`. Unknown parameters are refused.',
+    'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, and one of filters that few issues match may end early, so follow `Link`. Unknown parameters are refused.',
   query: issueListQuerySchema,
   headers: knownEtagHeaders,
   responses: {
@@ -111,7 +111,7 @@ export const listIssues = operation({
           .string()
           .optional()
           .describe(
-            'The number of matching issues, on the first page of an array. Absent above 10,000, and for a search whose matches take long to count.',
+            'The number of matching issues, on the first page of an array. Absent above 10,000, and where counting takes long.',
           ),
       },
     },
@@ -132,7 +132,7 @@ export const listIssuePages = operation({
   path: '/api/v1/issue-pages/',
   summary: 'List issues by page number, with their count',
   description:
-    'Returns an object with the number of all matching issues, which can take long to count. A page of large issues ends before 512 KiB, so follow `next`. Unknown parameters are refused.',
+    'Returns an object with the number of matching issues, at most 100,000. A page of large issues ends before 512 KiB, and one of filters that few issues match may end early, so follow `next`. Unknown parameters are refused.',
   query: issuePageQuerySchema,
   headers: knownEtagHeaders,
   responses: {

@@ -6,7 +6,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/live-updates.ts';
 import { formatNumber } from '../messages.ts';
@@ -39,6 +39,11 @@ export function IssueListPage() {
   });
   const issues = list.data?.pages.flatMap((page) => page.items) ?? [];
   const total = list.data?.pages[0]?.total;
+  // A page ends early if the server has looked at many issues.
+  const isSearching = issues.length === 0 && list.hasNextPage;
+  useEffect(() => {
+    if (isSearching && !list.isFetching && !list.isError) void list.fetchNextPage();
+  });
   const targets = () => (selected.size > 0 ? [...selected] : [table.current?.active()].filter(isString));
   const quick = useQuickChanges(issues, targets);
   useCommands([
@@ -84,7 +89,7 @@ export function IssueListPage() {
       <div className="list-head">
         <h1>Issues</h1>
         <p className="muted" role="status">
-          {list.isPending ? 'Loading…' : countOf(total, issues.length, list.hasNextPage)}
+          {list.isPending || isSearching ? 'Loading…' : countOf(total, issues.length, list.hasNextPage)}
         </p>
       </div>
       <ListFilters
@@ -102,7 +107,7 @@ export function IssueListPage() {
           </button>
         </div>
       )}
-      {list.isSuccess && issues.length === 0 && (
+      {list.isSuccess && issues.length === 0 && !isSearching && (
         <div className="notice">
           <p>
             {isFiltered(search)

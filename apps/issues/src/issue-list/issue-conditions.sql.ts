@@ -1,0 +1,187 @@
+import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { TrackerIdentity } from '../issue-core/issue.ts';
+import { selectSynced } from '../issue-store/issue.sql.ts';
+import type { IssueFilters, IssueListRequest, SortField, SortKey, SortValue } from './issue-list.ts';
+
+export type Sql = PrismaTypes.Sql;
+
+/** A list request with the configured tracker, to which the filter `sync` applies. */
+export interface TrackedRequest extends IssueListRequest {
+  tracker: TrackerIdentity | undefined;
+}
+
+export function every(conditions: Sql[]): Sql {
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
+}
+
+// A literal instead of a parameter: a statement without parameters keeps its plan (see createListDatabase).
+export function literal(value: number): Sql {
+  return Prisma.raw(String(Math.trunc(value)));
+}
+
+/** The indexed expression of each sort field, and the expression of its value in a cursor. */
+export const sorting: Readonly<
+  Record<SortField, { order: Sql; bound: (value: SortValue | undefined) => Sql }>
+> = {
+  created_at: {
+    order: Prisma.sql`i.created_at`,
+    bound: (value) => Prisma.sql`${value}::timestamptz`,
+  },
+  updated_at: {
+    order: Prisma.sql`i.updated_at`,
+    bound: (value) => Prisma.sql`${value}::timestamptz`,
+  },
+  priority: { order: Prisma.sql`i.priority`, bound: (value) => Prisma.sql`${value}::issue_priority` },
+  status: { order: Prisma.sql`i.status`, bound: (value) => Prisma.sql`${value}::issue_status` },
+  number: { order: Prisma.sql`i.number`, bound: (value) => Prisma.sql`${value}::int` },
+  title: {
+    order: Prisma.sql`lower(i.title) COLLATE "C"`,
+    bound: (value) => Prisma.sql`lower(${value}::text)`,
+  },
+  id: { order: Prisma.sql`i.id`, bound: (value) => Prisma.sql`${value}::uuid` },
+};
+
+export function orderBy(sort: readonly SortKey[]): Sql {
+  return Prisma.join(
+    sort.map(({ field, descending }) =>
+      descending ? Prisma.sql`${sorting[field].order} DESC` : sorting[field].order,
+    ),
+  );
+}
+
+/** The condition for the issues after the one with these sort values. */
+export function afterPlace({ sort, after }: IssueListRequest): Sql[] {
+  if (after === undefined || after.length === 0) return [];
+  const bounds = sort.map(({ field, descending }, place) => ({
+    column: sorting[field].order,
+    value: sorting[field].bound(after[place]),
+    beyond: Prisma.raw(descending ? '<' : '>'),
+    descending,
+  }));
+  const [first] = bounds;
+  // If all keys have one direction, a single row comparison suffices, which an index can evaluate.
+  if (first !== undefined && bounds.every((bound) => bound.descending === first.descending)) {
+    const [columns, values] = [bounds.map(({ column }) => column), bounds.map(({ value }) => value)];
+    return [Prisma.sql`(${Prisma.join(columns)}) ${first.beyond} (${Prisma.join(values)})`];
+  }
+  const steps = bounds.map((bound, place) => {
+    const equal = bounds.slice(0, place).map(({ column, value }) => Prisma.sql`${column} = ${value}`);
+    return Prisma.join([...equal, Prisma.sql`${bound.column} ${bound.beyond} ${bound.value}`], ' AND ');
+  });
+  return [Prisma.sql`((${Prisma.join(steps, ') OR (')}))`];
+}
+
+/**
+ * How the rows of other tables are found: `each` looks into their index for a row `i`; `all` reads at most so many ids first, and
+ * compares the rows with them.
+ */
+export type Lookup = 'each' | { all: number };
+
+/** The conditions on the row `i` of all filters except the search. */
+export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
+  const { filters, labelIds, tracker } = request;
+  const { references, statuses, priorities, reporterId, links = [] } = filters;
+  return [
+    ...given(references, isOneOf),
+    ...anyOf('status', statuses),
+    ...anyOf('priority', priorities),
+    ...given(filters.assigneeIds, isAssignedToAny),
+    ...given(reporterId, (id) => Prisma.sql`i.reporter_id = ${id}::uuid`),
+    ...links.map((link) => isAmong(selectLinked(link), lookup)),
+    ...given(labelIds, hasLabels),
+    ...given(filters.sync, (sync) => isAmong(selectSynced(sync, tracker), lookup)),
+    ...createdConditions(filters),
+    ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
+    ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
+  ];
+}
+
+export function createdConditions({ createdFrom, createdBefore }: IssueFilters): Sql[] {
+  return [
+    ...given(createdFrom, (date) => Prisma.sql`i.created_at >= ${date}::timestamptz`),
+    ...given(createdBefore, (date) => Prisma.sql`i.created_at < ${date}::timestamptz`),
+  ];
+}
+
+/** Selects the ids of the issues with a link, as `issue_id`. */
+function selectLinked({ type, ref }: NonNullable<IssueFilters['links']>[number]): Sql {
+  return Prisma.sql`SELECT issue_id FROM issue_links WHERE type = ${type}::link_type AND ref = ${ref}`;
+}
+
+// `OFFSET 0` and `LIMIT` keep PostgreSQL from choosing the other way, by statistics that may be wrong.
+function isAmong(ids: Sql, lookup: Lookup): Sql {
+  return lookup === 'each'
+    ? Prisma.sql`EXISTS (${ids} AND issue_id = i.id OFFSET 0)`
+    : Prisma.sql`i.id IN (${ids} ORDER BY issue_id DESC LIMIT ${literal(lookup.all)})`;
+}
+
+function hasLabels(ids: readonly string[]): Sql {
+  // The second condition matches the partial index.
+  return Prisma.sql`i.label_ids @> ${[...ids]}::uuid[] AND i.label_ids <> '{}'`;
+}
+
+// A single person becomes an equality, whose index returns issues in the order of creation.
+function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
+  const people = ids.filter((id) => id !== null);
+  const [first, ...others] = people;
+  const conditions = [
+    ...(others.length > 0 ? [Prisma.sql`i.assignee_id = ANY(${people}::uuid[])`] : []),
+    ...(others.length === 0 && first !== undefined ? [Prisma.sql`i.assignee_id = ${first}::uuid`] : []),
+    ...(ids.includes(null) ? [Prisma.sql`i.assignee_id IS NULL`] : []),
+  ];
+  return Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
+}
+
+export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {
+  const byId = Prisma.sql`i.id = ANY(${[...ids]}::uuid[])`;
+  const byNumber = Prisma.sql`i.number = ANY(${[...numbers]}::bigint[])`;
+  if (numbers.length === 0) return byId;
+  return ids.length === 0 ? byNumber : Prisma.sql`(${byId} OR ${byNumber})`;
+}
+
+// A single value becomes an equality, whose index returns issues in the order of creation.
+function anyOf(column: 'status' | 'priority', values: readonly string[] | undefined): Sql[] {
+  if (values === undefined) return [];
+  const name = Prisma.raw(`i.${column}`);
+  const type = Prisma.raw(`issue_${column}`);
+  const [only, ...others] = values;
+  return only !== undefined && others.length === 0
+    ? [Prisma.sql`${name} = ${only}::${type}`]
+    : [Prisma.sql`${name} = ANY(${[...values]}::${type}[])`];
+}
+
+/**
+ * For each filter that an index serves, a statement that selects the ids of its issues, as `issue_id`; those that usually match few
+ * issues are first.
+ */
+export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
+  const { references, statuses, priorities, assigneeIds, reporterId, links = [], sync } = filters;
+  const where = (condition: Sql) => Prisma.sql`SELECT i.id AS issue_id FROM issues i WHERE ${condition}`;
+  const updated = [
+    ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
+    ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
+  ];
+  const created = createdConditions(filters);
+  return [
+    ...given(references, (some) => where(isOneOf(some))),
+    ...links.map(selectLinked),
+    ...given(sync, (state) => selectSynced(state, tracker)),
+    ...given(labelIds, (ids) => where(hasLabels(ids))),
+    ...given(reporterId, (id) => where(Prisma.sql`i.reporter_id = ${id}::uuid`)),
+    ...given(assigneeIds, (ids) =>
+      Prisma.join(
+        ids.map((id) => where(isAssignedToAny([id]))),
+        ' UNION ALL ',
+      ),
+    ),
+    ...anyOf('status', statuses).map(where),
+    ...anyOf('priority', priorities).map(where),
+    ...(updated.length > 0 ? [where(every(updated))] : []),
+    ...(created.length > 0 ? [where(every(created))] : []),
+  ];
+}
+
+function given<Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] {
+  return value === undefined ? [] : [condition(value)];
+}
