@@ -16,17 +16,21 @@ export function listStatement(
      ORDER BY m.id LIMIT ${limit}::int`;
 }
 
+/** Maximum number of people that a search looks at in the order of the list, and that it finds by the index of words. */
+const [nearMax, foundMax] = [500, 800];
+
 /**
- * Selects people ranked: first the people of the issue, then by their last use of this service, then by name. A search
- * first finds the matches by the index and then sorts them; otherwise PostgreSQL might read all people in sort order.
+ * Selects people ranked: first the people of the issue, then by their last use of this service, then by name. A search looks at the
+ * next people of the list; if they do not fill the page, also at those that the index finds, up to a limit. Both cost the same among
+ * any number of people. If an index finds more, the people far down the list may be missing.
  */
 export function rankedStatement(
   columns: Prisma.Sql,
   filter: PeopleFilter,
   { after, limit }: { after: RankedPlace | undefined; limit: number },
 ): Prisma.Sql {
-  const conditions = conditionsOf(filter);
   const order = Prisma.sql`seen_order, sort_name, id`;
+  const conditions = every(conditionsOf(filter));
   const beyond = (tier: number) =>
     after?.tier === tier
       ? [
@@ -34,25 +38,28 @@ export function rankedStatement(
             (${after.seenOrder}::int, ${after.sortName}::text COLLATE "C", ${after.id}::uuid)`,
         ]
       : [];
-  const found =
-    filter.search === undefined
-      ? Prisma.sql`identity_mirror m WHERE ${every([...conditions, ...beyond(1), notInvolved(filter)])}`
-      : Prisma.sql`found m WHERE ${every([...beyond(1), notInvolved(filter)])}`;
   const involved =
     filter.issue === undefined || after?.tier === 1
       ? Prisma.empty
       : Prisma.sql`
         SELECT 0 AS tier, m.id, m.seen_order, m.sort_name FROM identity_mirror m
-         WHERE m.id = ANY (ARRAY(SELECT id FROM involved)) AND ${every([...conditions, ...beyond(0)])}
+         WHERE m.id = ANY (ARRAY(SELECT id FROM involved)) AND ${every([conditions, ...beyond(0)])}
         UNION ALL`;
+  // A list of ids is short.
+  const isSearch = filter.search !== undefined && filter.ids === undefined;
+  const others = every([conditions, notInvolved(filter)]);
   return Prisma.sql`
     WITH involved AS MATERIALIZED (${peopleOf(filter.issue)}),
-    found AS MATERIALIZED (
-      SELECT m.id, m.seen_order, m.sort_name FROM identity_mirror m
-       WHERE ${filter.search === undefined ? Prisma.sql`false` : every(conditions)}
-    ), page AS MATERIALIZED (
+    near AS MATERIALIZED (
+      SELECT m.id, m.seen_order, m.sort_name FROM (
+        SELECT * FROM identity_mirror m WHERE ${every([...beyond(1), ...activeCondition(filter), ...idCondition(filter)])}
+         ORDER BY ${order} ${isSearch ? Prisma.sql`LIMIT ${nearMax}::int` : Prisma.empty}) m
+       WHERE ${others} ORDER BY ${order} LIMIT ${limit}::int
+    ), ${found(filter, limit)} page AS MATERIALIZED (
       SELECT * FROM (${involved}
-        (SELECT 1 AS tier, m.id, m.seen_order, m.sort_name FROM ${found} ORDER BY ${order} LIMIT ${limit}::int)
+        (SELECT 1 AS tier, * FROM (
+           SELECT * FROM near ${isSearch ? Prisma.sql`UNION SELECT m.id, m.seen_order, m.sort_name FROM found m WHERE ${every([others, ...beyond(1)])}` : Prisma.empty}) m
+          ORDER BY ${order} LIMIT ${limit}::int)
       ) m ORDER BY tier, ${order} LIMIT ${limit}::int
     )
     SELECT ${columns}, page.tier, m.sort_name AS "sortName"
@@ -60,13 +67,33 @@ export function rankedStatement(
      ORDER BY page.tier, page.seen_order, page.sort_name, page.id`;
 }
 
+// The people that the index of words finds, if the others are too few.
+function found(filter: PeopleFilter, limit: number): Prisma.Sql {
+  if (filter.search === undefined || filter.ids !== undefined) return Prisma.empty;
+  const words = Prisma.raw(filter.searchEmails ? 'people_with_staff_words' : 'people_with_words');
+  return Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT * FROM ${words}(${prefixQuery(filter.search)}::tsquery, ${foundMax}::int)
+       WHERE (SELECT count(*) FROM near) < ${limit}::int
+    ),`;
+}
+
 function conditionsOf({ search, searchEmails, isActive, ids }: PeopleFilter): Prisma.Sql[] {
   const words = Prisma.raw(searchEmails ? 'm.staff_words' : 'm.words');
   return [
     ...(search === undefined ? [] : [Prisma.sql`${words} @@ ${prefixQuery(search)}::tsquery`]),
-    ...(isActive === undefined ? [] : [Prisma.sql`m.is_active = ${isActive}`]),
-    ...(ids === undefined ? [] : [Prisma.sql`m.id = ANY (${[...ids]}::uuid[])`]),
+    ...activeCondition({ isActive }),
+    ...idCondition({ ids }),
   ];
+}
+
+function idCondition({ ids }: Pick<PeopleFilter, 'ids'>): Prisma.Sql[] {
+  return ids === undefined ? [] : [Prisma.sql`m.id = ANY (${[...ids]}::uuid[])`];
+}
+
+// Without a parameter, so that a prepared statement can use the partial index.
+function activeCondition({ isActive }: Pick<PeopleFilter, 'isActive'>): Prisma.Sql[] {
+  return isActive === undefined ? [] : [Prisma.raw(isActive ? 'm.is_active' : 'NOT m.is_active')];
 }
 
 function notInvolved({ issue }: PeopleFilter): Prisma.Sql {

@@ -46,7 +46,7 @@ export const listUsers = operation({
   responses: {
     200: {
       description:
-        'A page of users, ordered by id; with `search` or `issue`: the people of the issue, then those who were here last, then by name.',
+        'A page of users, ordered by id; with `search` or `issue`: the people of the issue, then those who were here last, then by name. If more than 800 people match, those far down the list may be missing.',
       schema: z.array(z.union([fullUserSchema, userSchema])),
       headers: nextLinkHeader,
     },
