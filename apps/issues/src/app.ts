@@ -115,6 +115,8 @@ export function createApp(dependencies: Dependencies): App {
       ...webSessions.routes,
       ...(webAppPage === undefined ? [] : webAppRoutes(webAppPage)),
     ],
+    // The app says that there is no such page.
+    notFoundPage: webAppPage,
     onWritten: () => dependencies.eventSignal.written(),
   });
 }

@@ -130,7 +130,25 @@ describe('the documents', () => {
       const json = await get(path, { Accept: 'application/json' });
       expect([path, json.status]).toEqual([path, path === '/' ? 200 : 404]);
     }
-    expect((await get('/no-such-page')).status).toBe(404);
+    for (const path of ['/no-such-page', '/issues/ISS-1/no-such-page', '/%zz']) {
+      const missing = await get(path);
+      expect([path, missing.status, missing.headers.get('Content-Type')]).toEqual([
+        path,
+        path === '/%zz' ? 400 : 404,
+        path === '/%zz' ? 'application/problem+json' : 'text/html; charset=utf-8',
+      ]);
+      const json = await get(path, { Accept: 'application/json' });
+      expect([path, json.status, json.headers.get('Content-Type')]).toEqual([
+        path,
+        missing.status,
+        'application/problem+json',
+      ]);
+    }
+    expect((await get('/api/v1/no-such-path')).headers.get('Content-Type')).toBe('application/problem+json');
+    const { page: shown, close } = await web.open();
+    expect((await shown.goto('/no-such-page'))?.status()).toBe(404);
+    await shown.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await close();
     expect((await get('/assets/no-such-file.js')).status).toBe(404);
     expect(await (await get('/api/docs/')).text()).toContain('swagger-ui');
   });

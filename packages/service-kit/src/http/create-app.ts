@@ -11,6 +11,7 @@ import { match } from 'path-to-regexp';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ErrorHandlerOptions, errorHandler } from './error-handler.ts';
+import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
 import { ProblemError, problemsUrlOf, problemsUrlSetting } from './problem.ts';
 import { clientAddress, requestContext } from './request-context.ts';
 import { type Access, everyone, type Guard, guard, type Route } from './route.ts';
@@ -40,6 +41,8 @@ interface AppOptions extends ErrorHandlerOptions {
   /** The URL of the service for its clients. The `type` of an error begins with it, or is a path without it (RFC 9457 3.1.1). */
   publicUrl?: string;
   security: SecurityHeaderOptions;
+  /** Answers browsers with status 404 at paths that neither a route nor a guard has. Others get the error body. */
+  notFoundPage?: PreparedDocument | undefined;
   /** Called after the response to a successful request that may have written. */
   onWritten?: () => void;
 }
@@ -50,6 +53,7 @@ interface AppOptions extends ErrorHandlerOptions {
  */
 export function createApp(options: AppOptions): App {
   const { routes, guards = {}, logger, metrics, trustProxy, publicUrl = '', security, onWritten } = options;
+  const { notFoundPage } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -78,7 +82,7 @@ export function createApp(options: AppOptions): App {
       isOfOtherPath?.(request.path) ? next() : serve(request, response, next);
     app[toExpressMethod(method)](path, isOfOtherPath === undefined ? serve : serveOwn);
   }
-  const refuse = refuseUnmatched(table, guards);
+  const refuse = refuseUnmatched(table, guards, notFoundPage);
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
     if (request.operation !== undefined) return next(error);
     // No route was called, because Express cannot decode the path.
@@ -194,13 +198,20 @@ function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Acce
   );
 }
 
+const wantsPage = ({ method, headers }: IncomingMessage) =>
+  (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true;
+
 /**
  * Responds to requests that no route handles: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` if
  * the path exists for another method, and 404. The access rule of the path's first route, or of a guard, first
  * authenticates the caller. A request for another method does not use up the quota of the path's routes if a guard with
  * the same access rule has its own.
  */
-function refuseUnmatched(table: readonly MatchedRoute[], guards: NonNullable<AppOptions['guards']>) {
+function refuseUnmatched(
+  table: readonly MatchedRoute[],
+  guards: NonNullable<AppOptions['guards']>,
+  notFoundPage: PreparedDocument | undefined,
+) {
   const prepared = table.map((entry) => ({ ...entry, prepare: prepareResponse(entry.route.access) }));
   const guarded = Object.entries(guards).map(([prefix, route]) => ({
     matches: match(`${prefix}{/*rest}`, { sensitive: false, decode: false }),
@@ -230,6 +241,10 @@ function refuseUnmatched(table: readonly MatchedRoute[], guards: NonNullable<App
     await route.admit(request, response);
     if (error !== undefined) throw error;
     if (operation === undefined) {
+      if (notFoundPage !== undefined && route === open.route && wantsPage(request)) {
+        sendPreparedDocument(request, response, notFoundPage, 404);
+        return;
+      }
       throw new ProblemError({ status: 404, code: 'not_found', detail: 'Resource not found.' });
     }
     const methods = new Set<string>(['OPTIONS', ...found.map((entry) => entry.route.operation.method)]);

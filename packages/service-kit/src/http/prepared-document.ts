@@ -38,12 +38,13 @@ export function sendPreparedDocument(
   request: IncomingMessage,
   response: ServerResponse,
   document: PreparedDocument,
+  status = 200,
 ): void {
-  if (matchesEtag(request.headers['if-none-match'], document.etag)) {
+  if (status === 200 && matchesEtag(request.headers['if-none-match'], document.etag)) {
     response.writeHead(304, document.unchangedHeaders).end();
     return;
   }
-  response.writeHead(200, document.headers);
+  response.writeHead(status, document.headers);
   if (request.method === 'HEAD') response.end();
   else response.end(document.body, 'latin1');
 }
