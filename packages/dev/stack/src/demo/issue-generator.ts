@@ -8,6 +8,7 @@ export interface DemoIssue {
   comments: string[];
   /** The statuses that it goes through; each is a legal transition. */
   path: StatusChange['status'][];
+  labels: string[];
   links: { type: 'helpdesk_ticket' | 'invoice' | 'entity'; ref: string; title: string }[];
 }
 
@@ -59,6 +60,17 @@ const remarks = [
   'Please try again with today’s build.',
   'Works for me now, thank you.',
 ];
+/** The labels of the issues, with their colours. */
+export const labels = {
+  bug: '#d1242f',
+  feature: '#0969da',
+  billing: '#9a6700',
+  performance: '#8250df',
+  mobile: '#1a7f37',
+  'needs answer': '#57606a',
+} as const;
+const areas = ['billing', 'performance', 'mobile', 'needs answer'] as const;
+
 const paths: DemoIssue['path'][] = [
   [],
   [],
@@ -94,6 +106,7 @@ export function generateIssue(random: () => number): DemoIssue {
     comments: Array.from({ length: Math.floor(random() * 4) }, () => pick(remarks, random)),
     path: pick(paths, random),
     links: random() < 0.3 ? [generateLink(random)] : [],
+    labels: isFeature ? ['feature'] : ['bug', ...(random() < 0.4 ? [pick(areas, random)] : [])],
   };
 }
 

@@ -1,7 +1,7 @@
 import { IdentityClient } from '@tessera/client/identity';
 import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
 import { randomNumbers } from '../random.ts';
-import { type DemoIssue, generateIssue, people, pick } from './issue-generator.ts';
+import { type DemoIssue, generateIssue, labels, people, pick } from './issue-generator.ts';
 import { Progress } from './progress.ts';
 
 export interface DemoTarget {
@@ -25,6 +25,9 @@ const patience = { attempts: 1_000, deadlineMs: 10 * 60_000 };
 export async function fillThroughApi(target: DemoTarget, count: number): Promise<void> {
   const random = randomNumbers(1);
   const team = await signInAll(target);
+  // The first person is staff.
+  for (const [name, color] of Object.entries(labels))
+    await team[0]?.issues.createLabel({ name, color }).catch(ignoreExisting);
   const progress = new Progress('issues', count);
   const queue = Array.from({ length: count }, () => generateIssue(random));
   const work = async () => {
@@ -37,13 +40,14 @@ export async function fillThroughApi(target: DemoTarget, count: number): Promise
 }
 
 async function play(issue: DemoIssue, team: readonly Person[], random: () => number): Promise<void> {
-  const { title, description, priority, links } = issue;
+  const { title, description, priority, labels: names, links } = issue;
   const reporter = pick(team, random);
   const assignee = random() < 0.7 ? pick(team, random) : undefined;
   const { key } = await reporter.issues.create({
     title,
     description,
     priority,
+    labels: names,
     links,
     assignee_id: assignee?.id ?? null,
   });
