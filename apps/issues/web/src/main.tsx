@@ -1,12 +1,12 @@
 import './styles/base.css';
 import './styles/controls.css';
+import './styles/marks.css';
+import './styles/picker.css';
 import './styles/shell.css';
-import './styles/issue-list.css';
-import './styles/issue.css';
-import './styles/issue-side.css';
-import './styles/board.css';
 import './styles/palette.css';
-import './styles/settings.css';
+import './styles/filters.css';
+import './styles/issue-list.css';
+import './styles/sign-in.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

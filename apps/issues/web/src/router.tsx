@@ -5,11 +5,11 @@ import {
   type ErrorComponentProps,
   redirect,
 } from '@tanstack/react-router';
-import { lazy } from 'react';
+import { HttpError } from './http/http.ts';
 import { queryClient, sessionQuery } from './http/queries.ts';
-import { IssuePage } from './issue/issue-page.tsx';
 import { IssueListPage } from './issue-list/issue-list-page.tsx';
 import { validateBoardSearch, validateListSearch } from './issue-list/list-search.ts';
+import { BoardPage, IssuePage, preloadPage, SettingsPage } from './pages.ts';
 import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
 import { ownPath } from './sign-in/own-path.ts';
@@ -19,7 +19,7 @@ function ErrorPage({ error }: ErrorComponentProps) {
   return (
     <main className="page notice" id="content">
       <h1>The page could not be loaded</h1>
-      <p role="alert">{error instanceof Error ? error.message : 'Try again.'}</p>
+      <p role="alert">{error instanceof HttpError ? error.message : 'An unexpected error.'}</p>
       <button type="button" className="primary" onClick={() => location.reload()}>
         Try again
       </button>
@@ -78,8 +78,7 @@ const board = createRoute({
   getParentRoute: () => app,
   path: '/board',
   validateSearch: validateBoardSearch,
-  // The router's own lazyRouteComponent reloads the page if the file is missing, also without a connection.
-  component: lazy(async () => ({ default: (await import('./board/board-page.tsx')).BoardPage })),
+  component: BoardPage,
 });
 
 const settings = createRoute({
@@ -92,10 +91,12 @@ const settings = createRoute({
 const settingsSection = createRoute({
   getParentRoute: () => app,
   path: '/settings/$section',
-  component: lazy(async () => ({ default: (await import('./settings/settings-page.tsx')).SettingsPage })),
+  component: SettingsPage,
 });
 
 const issue = createRoute({ getParentRoute: () => app, path: '/issues/$key', component: IssuePage });
+
+preloadPage();
 
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -103,6 +104,8 @@ export const router = createRouter({
     app.addChildren([home, list, board, settings, settingsSection, issue]),
   ]),
   scrollRestoration: true,
+  // In the place of the page, so that the frame stays.
+  defaultErrorComponent: ErrorPage,
   // Plain parameters, such as `?status=OPEN&q=17`; the default would write values as JSON.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {

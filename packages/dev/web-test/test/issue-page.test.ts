@@ -274,7 +274,7 @@ describe('the texts and fields', () => {
     const description = '- [x] done\n- [ ] open\n\n3. third\n\n| a | b |\n|---|--:|\n| 1 | 2 |';
     const { key: own } = await ada.api.create({ title: 'Tasks', description });
     const page = await web.openAs(ada, `/issues/${own}`);
-    const tasks = page.locator('.markdown').getByRole('checkbox', { disabled: true });
+    const tasks = page.locator('.markdown').getByRole('checkbox', { disabled: false });
     await tasks.nth(1).waitFor();
     expect([await tasks.first().isChecked(), await tasks.nth(1).isChecked()]).toEqual([true, false]);
     await page.locator('.markdown ol[start="3"]').waitFor();

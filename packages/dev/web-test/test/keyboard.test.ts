@@ -168,6 +168,13 @@ async function openPalette(page: Page): Promise<void> {
   await page.getByRole('option', { name: 'New issue' }).waitFor();
 }
 
+async function openNewIssue(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'New issue' }).click();
+  // The field of the page is replaced when the dialog is loaded.
+  await page.getByRole('button', { name: 'Create issue' }).waitFor();
+  await page.locator('input:focus').waitFor();
+}
+
 describe('the keys of a composition', () => {
   const composed = { keyCode: 229 };
   const enter = { key: 'Enter', code: 'Enter', ...composed };
@@ -182,7 +189,7 @@ describe('the keys of a composition', () => {
   ];
 
   it.each<[name: string, path: string, open: (page: Page) => Promise<unknown>]>([
-    ['the title of a new issue', '', (page) => page.getByRole('button', { name: 'New issue' }).click()],
+    ['the title of a new issue', '', openNewIssue],
     ['a choice', '', (page) => page.getByRole('button', { name: 'Assignee' }).click()],
     ['a comment', '', (page) => page.getByLabel('Comment', { exact: true }).focus()],
     ['an edited title', '', (page) => page.getByRole('button', { name: 'Edit title' }).click()],
@@ -213,8 +220,7 @@ describe('the keys of a composition', () => {
 
   it('act again afterwards', async () => {
     const page = await web.openAs(ada, '/issues');
-    await page.getByRole('button', { name: 'New issue' }).click();
-    await page.locator('input:focus').waitFor();
+    await openNewIssue(page);
     const { compose, commit, press } = await keyboardOf(page);
     await compose('かん');
     await press(enter);

@@ -7,6 +7,7 @@ import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/live-updates.ts';
 import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { rowClicks } from '../quick-change/selection.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
 interface ColumnProps {
@@ -21,12 +22,13 @@ interface ColumnProps {
   onDrag: (issue: IssueRow | undefined) => void;
   onRows: (issues: readonly IssueRow[]) => void;
   onDrop: (issue: IssueRow) => void;
+  onSelect: (key: string, isRange: boolean) => void;
   /** The user chooses another column by the keyboard. */
   onMove: (key: string) => void;
 }
 
 export function BoardColumn(props: ColumnProps) {
-  const { status, name, filters, count, dragged, selected, onDrag, onRows, onDrop, onMove } = props;
+  const { status, name, filters, count, dragged, selected, onDrag, onRows, onDrop, onSelect, onMove } = props;
   const client = useQueryClient();
   const query = { ...filters, status: [status], ordering: '-updated_at' };
   const queryKey = ['issues', query];
@@ -110,6 +112,7 @@ export function BoardColumn(props: ColumnProps) {
             issue={issue}
             isSelected={selected.has(issue.key)}
             onDrag={onDrag}
+            onSelect={onSelect}
             onMove={onMove}
           />
         ))}
@@ -134,10 +137,11 @@ interface CardProps {
   issue: IssueRow;
   isSelected: boolean;
   onDrag: ColumnProps['onDrag'];
+  onSelect: ColumnProps['onSelect'];
   onMove: ColumnProps['onMove'];
 }
 
-function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
+function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
   const { key, title, priority, labels, assignee, comments_count } = issue;
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -150,7 +154,12 @@ function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
     });
   }, [issue, onDrag]);
   return (
-    <li ref={element} className={isSelected ? 'card selected' : 'card'} data-card={key}>
+    <li
+      ref={element}
+      className={isSelected ? 'card selected' : 'card'}
+      data-card={key}
+      {...rowClicks((isRange) => onSelect(key, isRange))}
+    >
       <div className="card-head">
         <span className="muted">
           {key}

@@ -1,11 +1,14 @@
+import '../styles/board.css';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
-import { firstFilterId, ListFilters } from '../issue-list/list-filters.tsx';
+import { noteList } from '../issue-list/came-from.ts';
+import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
-import { SelectionBar, toggled } from '../quick-change/selection-bar.tsx';
+import { toggledTo } from '../quick-change/selection.ts';
+import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useRowChanges } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
@@ -29,20 +32,22 @@ export function BoardPage() {
   });
   const change = useRowChanges();
   const issues = [...rows.values()].flat();
-  const changed = useRef<string>(undefined);
   const focused = () => {
     const key = focusedCard();
-    changed.current = key;
     return key === undefined ? [] : [key];
   };
-  // The card may have moved to another column.
-  useEffect(() => {
-    if (changed.current !== undefined) keepFocus(changed.current);
-  });
-  const quick = useQuickChanges(issues, () => {
-    const keys = focused();
-    return selected.size > 0 ? [...selected] : keys;
-  });
+  useEffect(keepFocus);
+  useEffect(() => noteList('/board', search), [search]);
+  const quick = useQuickChanges(issues, () => (selected.size > 0 ? [...selected] : focused()));
+  /** The issue that was selected last: a range begins there. */
+  const anchor = useRef<string>(undefined);
+  const inOrder = statuses.flatMap((status) => rows.get(status) ?? []);
+  const toggle = (key: string, isRange = false) => {
+    const from = isRange ? anchor.current : undefined;
+    setSelected((now) => toggledTo(now, inOrder, key, from));
+    anchor.current = key;
+  };
+  const selectAll = () => setSelected(new Set(issues.map(({ key }) => key)));
   useCommands([
     { key: 'j', name: 'Next card', run: () => focusCard(0, 1) },
     { key: 'k', name: 'Previous card', run: () => focusCard(0, -1) },
@@ -52,11 +57,14 @@ export function BoardPage() {
     {
       key: 'x',
       name: 'Select the issue',
-      run: () => setSelected(focused().reduce(toggled, selected)),
+      run: () => {
+        for (const key of focused()) toggle(key);
+      },
     },
+    { key: 'Ctrl+a', name: 'Select all', run: selectAll },
     ...quick.commands,
     { key: '/', name: 'Search', run: () => searchField.current?.focus() },
-    { key: 'f', name: 'Filter', run: () => document.getElementById(firstFilterId)?.click() },
+    { key: 'f', name: 'Filter', run: openFirstFilter },
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
   return (
@@ -76,7 +84,13 @@ export function BoardPage() {
         onReset={() => void navigate({ search: {} })}
         searchField={searchField}
       />
-      <SelectionBar selected={selected} onSelect={setSelected} onOpen={quick.open} />
+      <SelectionBar
+        selected={selected}
+        loaded={issues.length}
+        onSelect={setSelected}
+        onSelectAll={selectAll}
+        onOpen={quick.open}
+      />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the columns also while they are empty */}
       <section className="board" aria-label="Columns" tabIndex={0}>
         {statuses.map((status) => (
@@ -91,10 +105,8 @@ export function BoardPage() {
             onDrag={setDragged}
             onRows={(issues) => setRows((known) => new Map(known).set(status, issues))}
             onDrop={(issue) => void change([issue], { status })}
-            onMove={(key) => {
-              changed.current = key;
-              quick.open('status', [key]);
-            }}
+            onSelect={toggle}
+            onMove={(key) => quick.open('status', [key])}
           />
         ))}
       </section>

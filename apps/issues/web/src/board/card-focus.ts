@@ -1,30 +1,71 @@
-/** Returns the key of the card that has the focus. */
-export function focusedCard(): string | undefined {
-  return document.activeElement?.closest<HTMLElement>('[data-card]')?.dataset.card;
+import { isFocusLost } from '../shell/focus.ts';
+
+interface Place {
+  key: string;
+  column: string;
+  row: number;
 }
 
-/** Gives the focus back to a card that has moved. An element that is taken out loses it to the document. */
-export function keepFocus(key: string): void {
-  if (document.activeElement !== document.body) return;
-  document.querySelector<HTMLElement>(`[data-card="${CSS.escape(key)}"] a`)?.focus();
+// Remembered, so that going back from an issue returns to its card, or to that which has taken its place.
+let place: Place | undefined;
+
+const cardOf = (element: Element | null) => element?.closest<HTMLElement>('[data-card]');
+const linkIn = (card: Element | null | undefined) => card?.querySelector<HTMLElement>('a');
+const cardsOf = (column: Element) => [...column.querySelectorAll<HTMLElement>('[data-card]')];
+const find = (key: string) => document.querySelector<HTMLElement>(`[data-card="${CSS.escape(key)}"]`);
+
+/** Returns the key of the card that has the focus. */
+export function focusedCard(): string | undefined {
+  return cardOf(document.activeElement)?.dataset.card;
+}
+
+// The element of the last card: another one with its key is the card in another column, or on the board that was opened again.
+let lastCard: HTMLElement | undefined;
+
+document.addEventListener('focusin', ({ target }) => {
+  const card = cardOf(target as Element);
+  const column = card?.closest<HTMLElement>('[data-column]');
+  const key = card?.dataset.card;
+  if (!card || !column || key === undefined) return;
+  lastCard = card;
+  place = { key, column: column.dataset.column ?? '', row: cardsOf(column).indexOf(card) };
+});
+
+/**
+ * Gives the focus back to the last card if its element has disappeared; if the card is gone, to that in its place. Does nothing
+ * if the user has gone on elsewhere.
+ */
+export function keepFocus(): void {
+  if (place === undefined || lastCard?.isConnected || !isFocusLost()) return;
+  linkIn(find(place.key) ?? neighbour(place))?.focus();
+}
+
+function neighbour({ column, row }: Place): HTMLElement | undefined {
+  const cards = document.querySelector(`[data-column="${column}"]`);
+  const all = cards === null ? [] : cardsOf(cards);
+  return all[Math.min(row, all.length - 1)];
 }
 
 /** Opens the issue of the card that has the focus. */
 export function openCard(): void {
-  document.activeElement?.closest('[data-card]')?.querySelector<HTMLElement>('a')?.click();
+  linkIn(cardOf(document.activeElement))?.click();
 }
 
-/** Moves the focus to a card by columns or rows. Without a focused card, to the first. */
+/** Moves the focus to a card by columns or rows. Without a focused card, to the last one or the first. */
 export function focusCard(byColumns: number, byRows: number): void {
   const columns = [...document.querySelectorAll('[data-column]')]
-    .map((column) => [...column.querySelectorAll<HTMLElement>('[data-card] a')])
+    .map(cardsOf)
     .filter((cards) => cards.length > 0);
-  const from = document.activeElement?.closest('[data-card]')?.querySelector<HTMLElement>('a');
+  const last = place === undefined ? undefined : (find(place.key) ?? neighbour(place));
+  const focused = cardOf(document.activeElement);
+  const from = focused ?? last;
   const column = columns.findIndex((cards) => cards.some((card) => card === from));
   const row = from ? (columns[column]?.indexOf(from) ?? -1) : -1;
   const cards = columns[clamp(column + byColumns, columns.length)] ?? [];
-  const card = column < 0 ? columns[0]?.[0] : cards[clamp(row + byRows, cards.length)];
-  card?.focus();
+  const isGone = !focused && place !== undefined && find(place.key) === null;
+  const card =
+    column < 0 ? columns[0]?.[0] : cards[clamp(row + (isGone ? Math.min(byRows, 0) : byRows), cards.length)];
+  linkIn(card)?.focus();
   card?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 

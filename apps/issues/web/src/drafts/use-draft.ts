@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 import { useUser } from '../shell/user.ts';
 import { type Draft, deleteDraft, readDraft, writeDraft } from './draft-store.ts';
 
@@ -12,8 +13,10 @@ export interface DraftHandle {
   latest: () => string;
   /** Returns the Idempotency-Key of the text. It stays the same until the text changes, also over a reload. */
   sendingKey: () => Promise<string>;
-  /** Forgets the draft: it was discarded. */
+  /** Forgets the draft. */
   clear: () => void;
+  /** Forgets the draft, and offers to bring it back. @param onBack is called when it is back */
+  discard: (onBack: () => void) => void;
   /**
    * Forgets the draft after `text` was sent. If the user has typed since, keeps the draft, based on what was `saved`, and returns
    * false.
@@ -89,6 +92,21 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
       return sentWith;
     },
     clear,
+    discard: (onBack) => {
+      const discarded = draft;
+      clear();
+      if (discarded.text === discarded.base) return;
+      notifyDone('Draft discarded', () =>
+        writeDraft(key, discarded).then(
+          () => {
+            typed.current = discarded.text;
+            setStored(discarded);
+            onBack();
+          },
+          () => notify('This browser cannot store drafts'),
+        ),
+      );
+    },
     sent: (text, saved = text) => {
       const now = typed.current ?? text;
       if (now === text) clear();

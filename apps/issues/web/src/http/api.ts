@@ -92,3 +92,12 @@ export async function findPeople(search: string, signal: AbortSignal): Promise<U
   const query = { is_active: true, limit: 20, ...(words !== '' && { search: words }) };
   return (await readPage('listUsers', { query, signal })).items as User[];
 }
+
+/** Calls an operation, and returns the ETag that guards a change of its result. */
+export async function readTag<Id extends OperationId>(
+  id: Id,
+  options: RequestOf<Id> & RequestOptions,
+): Promise<{ body: ResultOf<Id>; tag: string }> {
+  const { body, headers } = await request(id, options);
+  return { body, tag: headers.get('ETag') ?? '*' };
+}

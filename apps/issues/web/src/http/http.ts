@@ -54,6 +54,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   /** Lets a creation be repeated without a second effect. */
   idempotencyKey?: string;
+  /** Only if the resource still has this ETag. */
+  ifMatch?: string;
 }
 
 type AnyRequest = RequestOptions & RequestParts & { readonly body?: unknown };
@@ -100,7 +102,7 @@ export function lineOf(id: OperationId, parts: RequestParts): { method: string; 
 const timeoutMs = 60_000;
 
 async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown>> {
-  const { body, signal, idempotencyKey } = options;
+  const { body, signal, idempotencyKey, ifMatch } = options;
   const { method, url } = lineOf(id, options);
   const headers: Record<string, string> = { Accept: 'application/json' };
   // Forms of other sites cannot send this header.
@@ -110,6 +112,7 @@ async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown
   if (person !== undefined) headers['X-Tessera-User'] = person;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
+  if (ifMatch !== undefined) headers['If-Match'] = ifMatch;
   const init: RequestInit = { method, headers, credentials: 'same-origin', redirect: 'error' };
   if (body !== undefined) init.body = JSON.stringify(body);
   init.signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);

@@ -40,3 +40,12 @@ export function shownLists(client: QueryClient): readonly (readonly unknown[])[]
     .findAll({ queryKey: ['issues'], predicate: (query) => query.isActive() || !isRepeated(query) })
     .map(({ queryKey }) => queryKey);
 }
+
+/** Returns an issue as a list has shown it. */
+export function knownRow(client: QueryClient, key: string): IssueRow | undefined {
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['issues'] })) {
+    const row = rowsOf(client, queryKey).find((one) => one.key === key);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}

@@ -39,3 +39,19 @@ export const labelsQuery = queryOptions({
   queryFn: ({ signal }) => call('listLabels', { signal }),
   staleTime: 60_000,
 });
+
+/** What an issue page shows besides the issue, which each change of the issue can change. */
+const partNames = ['comments', 'activity', 'watching'] as const;
+
+/** Reads an issue and its parts again, where they are shown. */
+export const refreshIssue = (client: QueryClient, key: string): Promise<unknown> =>
+  Promise.all(
+    [issueQuery(key).queryKey, ...partNames.map((name) => [name, key])].map((queryKey) =>
+      client.invalidateQueries({ queryKey }),
+    ),
+  );
+
+/** Reads the parts of an issue again: the issue itself was the answer to a change. */
+export const refreshParts = (client: QueryClient, key: string): void => {
+  for (const name of partNames) void client.invalidateQueries({ queryKey: [name, key] });
+};

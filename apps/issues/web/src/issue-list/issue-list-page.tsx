@@ -14,8 +14,9 @@ import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
+import { noteList } from './came-from.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
-import { firstFilterId, ListFilters } from './list-filters.tsx';
+import { ListFilters, openFirstFilter } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 
 const isString = (value: unknown): value is string => typeof value === 'string';
@@ -44,6 +45,8 @@ export function IssueListPage() {
   useEffect(() => {
     if (isSearching && !list.isFetching && !list.isError) void list.fetchNextPage();
   });
+  const selectAll = () => setSelected(new Set(issues.map(({ key }) => key)));
+  useEffect(() => noteList('/issues', search), [search]);
   const targets = () => (selected.size > 0 ? [...selected] : [table.current?.active()].filter(isString));
   const quick = useQuickChanges(issues, targets);
   useCommands([
@@ -53,6 +56,7 @@ export function IssueListPage() {
     { key: 'x', name: 'Select the issue', run: () => table.current?.toggle() },
     { key: 'J', name: 'Select with the next issue', run: () => table.current?.extend(1) },
     { key: 'K', name: 'Select with the previous issue', run: () => table.current?.extend(-1) },
+    { key: 'Ctrl+a', name: 'Select all', run: selectAll },
     ...quick.commands,
     {
       key: '/',
@@ -62,7 +66,7 @@ export function IssueListPage() {
         searchField.current?.select();
       },
     },
-    { key: 'f', name: 'Filter', run: () => document.getElementById(firstFilterId)?.click() },
+    { key: 'f', name: 'Filter', run: openFirstFilter },
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
   const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
@@ -98,7 +102,13 @@ export function IssueListPage() {
         onReset={() => void navigate({ search: {} })}
         searchField={searchField}
       />
-      <SelectionBar selected={selected} onSelect={setSelected} onOpen={quick.open} />
+      <SelectionBar
+        selected={selected}
+        loaded={issues.length}
+        onSelect={setSelected}
+        onSelectAll={selectAll}
+        onOpen={quick.open}
+      />
       {list.isError && (
         <div className="notice" role="alert">
           <p>The issues could not be loaded. {list.error.message}</p>
@@ -127,6 +137,7 @@ export function IssueListPage() {
         <IssueTable
           ref={table}
           issues={issues}
+          list={JSON.stringify(query)}
           selected={selected}
           onSelect={setSelected}
           onEnd={() => {

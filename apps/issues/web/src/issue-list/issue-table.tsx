@@ -2,11 +2,12 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import { fullTime, personName, shortTime, syncNames } from '../messages.ts';
+import { personName, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
-import { toggled } from '../quick-change/selection-bar.tsx';
+import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
 
 /** The keyboard's view of the table. */
 export interface IssueTableHandle {
@@ -22,6 +23,8 @@ export interface IssueTableHandle {
 interface IssueTableProps {
   ref: Ref<IssueTableHandle>;
   issues: readonly IssueRow[];
+  /** Names the filters and the order. */
+  list: string;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
   /** The end of the loaded issues is near the screen. */
@@ -32,17 +35,25 @@ interface IssueTableProps {
 
 const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
 
-// Remembered, so that going back from an issue returns to its row.
-let activeKey: string | undefined;
+interface Place {
+  key: string;
+  list: string;
+  index: number;
+}
+
+// Remembered, so that going back from an issue returns to its row, or to that which has taken its place.
+let place: Place | undefined;
 
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
 export function IssueTable(props: IssueTableProps) {
-  const { ref, issues, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
+  const { ref, issues, list, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
-  const [wanted, setWanted] = useState(activeKey);
+  const [wanted, setWanted] = useState(place?.key);
   const isReturning = useRef(true);
+  /** The issue that was selected last: a range begins there. */
+  const anchor = useRef<string>(undefined);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
   const rows = useWindowVirtualizer({
     count: issues.length,
@@ -50,8 +61,8 @@ export function IssueTable(props: IssueTableProps) {
     // For the Tab key and the next frame; more rows make scrolling slow.
     overscan: 2,
     scrollMargin: offset,
-    // Below the header that stays on screen.
-    scrollPaddingStart: 56,
+    // Below the header and the filters that stay on screen.
+    scrollPaddingStart: matchMedia('(max-width: 767px)').matches ? 56 : 108,
     getItemKey: (index) => issues[index]?.key ?? index,
   });
   const visible = rows.getVirtualItems();
@@ -71,19 +82,48 @@ export function IssueTable(props: IssueTableProps) {
     setWanted(undefined);
   });
 
+  const indexOf = (key: string | undefined) => issues.findIndex((issue) => issue.key === key);
   const focusRow = (index: number) => {
     const key = issues[index]?.key;
     if (key === undefined) return;
-    activeKey = key;
+    place = { key, list, index };
     isReturning.current = false;
     rows.scrollToIndex(index, { align: 'auto' });
     setWanted(key);
   };
-  const toggle = (key: string) => onSelect(toggled(selected, key));
-  const shownKey = () => (linkOf(activeKey ?? '') === null ? undefined : activeKey);
+  const isEmpty = issues.length === 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each answer
+  useEffect(() => {
+    if (place === undefined || isEmpty) return;
+    const index = indexOf(place.key);
+    if (index >= 0) place = { ...place, list, index };
+    // The row no longer matches the filters.
+    else if (place.list === list && isFocusLost()) focusRow(Math.min(place.index, issues.length - 1));
+  }, [issues]);
+  // A list that is opened by a key or a link starts at its top; the way back scrolls before the second frame.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  useEffect(() => {
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => {
+        if (isReturning.current && place?.list === list && linkOf(place.key) === null && isFocusLost())
+          focusRow(place.index);
+      });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  const toggle = (key: string, isRange = false) => {
+    onSelect(toggledTo(selected, issues, key, isRange ? anchor.current : undefined));
+    anchor.current = key;
+  };
+  const shownKey = () => (linkOf(place?.key ?? '') === null ? undefined : place?.key);
   const next = (by: 1 | -1) => {
-    const index = issues.findIndex(({ key }) => key === activeKey);
-    return index < 0 ? 0 : Math.min(Math.max(index + by, 0), issues.length - 1);
+    if (place === undefined) return 0;
+    const index = indexOf(place.key);
+    const isGone = index < 0;
+    if (isGone && place.list !== list) return 0;
+    // Its place has the next row already.
+    const target = isGone ? place.index + Math.min(by, 0) : index + by;
+    return Math.min(Math.max(target, 0), issues.length - 1);
   };
   useImperativeHandle(ref, () => ({
     move: (by) => focusRow(next(by)),
@@ -100,6 +140,7 @@ export function IssueTable(props: IssueTableProps) {
     open: () => linkOf(shownKey() ?? '')?.click(),
     active: shownKey,
   }));
+  const isAll = issues.every(({ key }) => selected.has(key));
 
   return (
     // Only the visible rows exist, so the table states its size. A table element cannot have rows at positions.
@@ -115,7 +156,20 @@ export function IssueTable(props: IssueTableProps) {
           .filter((name) => name !== 'Sync' || hasSync)
           .map((name) => (
             <span role="columnheader" key={name} className={`cell-${name.toLowerCase()}`}>
-              {name}
+              {name === 'Selected' ? (
+                <input
+                  type="checkbox"
+                  aria-label="Select all"
+                  checked={isAll}
+                  ref={(box) => {
+                    if (box !== null)
+                      box.indeterminate = !isAll && issues.some(({ key }) => selected.has(key));
+                  }}
+                  onChange={() => onSelect(new Set(isAll ? [] : issues.map(({ key }) => key)))}
+                />
+              ) : (
+                name
+              )}
             </span>
           ))}
       </div>
@@ -132,15 +186,16 @@ export function IssueTable(props: IssueTableProps) {
               className={isSelected ? 'row selected' : 'row'}
               style={{ transform: `translateY(${start - offset}px)` }}
               onFocus={() => {
-                activeKey = issue.key;
+                place = { key: issue.key, list, index };
               }}
+              {...rowClicks((isRange) => toggle(issue.key, isRange))}
             >
               <span role="cell" className="cell-selected">
                 <input
                   type="checkbox"
                   aria-label={`Select ${issue.key}`}
                   checked={isSelected}
-                  onChange={() => toggle(issue.key)}
+                  onChange={({ nativeEvent }) => toggle(issue.key, (nativeEvent as MouseEvent).shiftKey)}
                 />
               </span>
               <IssueCells issue={issue} hasSync={hasSync} />
@@ -205,9 +260,7 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
           </>
         )}
       </span>
-      <time role="cell" className="cell-changed" dateTime={updated_at} title={fullTime(updated_at)}>
-        {shortTime(updated_at)}
-      </time>
+      <RelativeTime role="cell" className="cell-changed" at={updated_at} />
     </>
   );
 }

@@ -18,8 +18,14 @@ interface ListFiltersProps {
   isBoard?: boolean;
 }
 
-/** The button that opens the first filter. */
-export const firstFilterId = 'first-filter';
+const firstFilterId = 'first-filter';
+
+/** A list that is scrolled comes back to its filters only where they do not stay on screen. */
+export function openFirstFilter(): void {
+  const button = document.getElementById(firstFilterId);
+  button?.focus();
+  button?.click();
+}
 
 const stateNames: Record<State, string> = { open: 'Open', done: 'Done', all: 'All' };
 const none = 'none';
@@ -178,7 +184,6 @@ function SearchField({ value, onChange, field }: SearchFieldProps) {
           if (key === 'Enter' && /^[a-z]+-\d{1,9}$/i.test(words))
             void navigate({ to: '/issues/$key', params: { key: words.toUpperCase() } });
           else if (key === 'Enter') onChange(currentTarget.value);
-          else if (key === 'Escape') currentTarget.blur();
         })}
       />
     </div>

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
-import { issueQuery } from '../http/queries.ts';
+import { refreshIssue } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 
 export const commentFieldId = 'new-comment';
 
@@ -23,11 +24,12 @@ export function CommentForm({ issue }: { issue: Issue }) {
     try {
       // A repetition after a lost response adds no second comment.
       const idempotencyKey = await comment.sendingKey();
-      await call('addComment', { params: { id: issue.key }, body: { body: text }, idempotencyKey });
+      const params = { id: issue.key };
+      const { id } = await call('addComment', { params, body: { body: text }, idempotencyKey });
       comment.sent(text);
+      notifyDone('Comment added', () => takeBack(id, text));
       await Promise.all([
-        client.invalidateQueries({ queryKey: ['comments', issue.key] }),
-        client.invalidateQueries({ queryKey: issueQuery(issue.key).queryKey }),
+        refreshIssue(client, issue.key),
         client.invalidateQueries({ queryKey: ['issues'] }),
       ]);
     } catch (error) {
@@ -35,6 +37,19 @@ export function CommentForm({ issue }: { issue: Issue }) {
     } finally {
       setBusy(false);
     }
+  };
+
+  const latest = useRef(comment);
+  latest.current = comment;
+  /** Deletes the comment; its text is a draft again, unless another one is typed. */
+  const takeBack = async (id: string, sent: string) => {
+    try {
+      await call('deleteComment', { params: { id: issue.key, comment_id: id } });
+      if (latest.current.draft.text === '') latest.current.setText(sent);
+    } catch (error) {
+      notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
+    }
+    await refreshIssue(client, issue.key);
   };
 
   return (
@@ -52,7 +67,11 @@ export function CommentForm({ issue }: { issue: Issue }) {
         placeholder="Add a comment"
         rows={4}
         onChange={comment.setText}
-        onSubmit={() => void submit()}
+        onSubmit={() => {
+          // The keys after it are shortcuts, not the next comment.
+          if (text.trim() !== '') document.getElementById(commentFieldId)?.blur();
+          void submit();
+        }}
       />
       <p className="form-problem" role="alert">
         {problem}

@@ -2,15 +2,19 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { call } from '../http/api.ts';
-import { issueQuery } from '../http/queries.ts';
+import { call, readTag } from '../http/api.ts';
+import { refreshIssue } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
-import { fullTime, personName, shortTime, trackerName } from '../messages.ts';
+import { withToggledTask } from '../markdown/task-boxes.ts';
+import { personName, trackerName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Confirm } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
+import { RelativeTime } from '../shell/relative-time.tsx';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
+import { referencesOf } from './references-of.ts';
 
 interface CommentProps {
   issue: Issue;
@@ -33,33 +37,41 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
   const name = author === null ? (external?.author ?? 'Unknown') : personName(author);
   const time = external?.created_at ?? created_at;
   const isOwn = author?.id === user.id && origin === 'local';
-  const refresh = () =>
-    Promise.all(
-      [['comments', issue.key], ['activity', issue.key], issueQuery(issue.key).queryKey].map((queryKey) =>
-        client.invalidateQueries({ queryKey }),
-      ),
-    );
+  const refresh = () => refreshIssue(client, issue.key);
+  const toggle = async (line: number) => {
+    const params = { id: issue.key, comment_id: comment.id };
+    const before = comment.body;
+    try {
+      const { tag } = await readTag('updateComment', {
+        params,
+        body: { body: withToggledTask(before, line) },
+      });
+      // Only as it was saved: it may have been edited since.
+      notifyDone('Comment changed', () =>
+        call('updateComment', { params, body: { body: before }, ifMatch: tag })
+          .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
+          .finally(refresh),
+      );
+    } catch (error) {
+      notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
+    }
+    await refresh();
+  };
+  const open = () => {
+    setOpen(true);
+    onEdit(true);
+  };
   return (
     <li className="comment">
       <header>
         {author !== null && <Avatar person={author} />}
         <strong dir="auto">{name}</strong>
-        <time className="muted" dateTime={time} title={fullTime(time)}>
-          {shortTime(time)}
-        </time>
+        <RelativeTime className="muted" at={time} />
         {origin !== 'local' && <span className="muted">in {trackerName(origin)}</span>}
         {updated_at !== created_at && <span className="muted">edited</span>}
         <span className="comment-actions">
           {isOwn && !isOpen && (
-            <button
-              type="button"
-              ref={editButton}
-              aria-label={`Edit the entry of ${name}`}
-              onClick={() => {
-                setOpen(true);
-                onEdit(true);
-              }}
-            >
+            <button type="button" ref={editButton} aria-label={`Edit the entry of ${name}`} onClick={open}>
               Edit
             </button>
           )}
@@ -72,6 +84,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
               action={async () => {
                 await call('deleteComment', { params: { id: issue.key, comment_id: comment.id } });
                 await refresh();
+                notifyDone('Comment deleted');
               }}
             />
           )}
@@ -83,6 +96,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
           comment={comment}
           onSaved={refresh}
           isDeleted={isDeleted}
+          onReopen={open}
           onClose={() => {
             setOpen(false);
             onEdit(false);
@@ -90,7 +104,11 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
           }}
         />
       ) : (
-        <MarkdownView text={comment.body} />
+        <MarkdownView
+          text={comment.body}
+          references={referencesOf(issue, comment.mentions)}
+          onToggle={isOwn ? (line) => void toggle(line) : undefined}
+        />
       )}
     </li>
   );
@@ -99,9 +117,10 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
 interface EditorProps extends CommentProps {
   onSaved: () => Promise<unknown>;
   onClose: () => void;
+  onReopen: () => void;
 }
 
-function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose }: EditorProps) {
+function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, onReopen }: EditorProps) {
   const handle = useDraft(`${issue.id}/comment/${comment.id}`, comment.body, 0);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -115,7 +134,16 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose }: 
       const body = { body: text };
       if (isDeleted)
         await call('addComment', { params: { id }, body, idempotencyKey: await handle.sendingKey() });
-      else await call('updateComment', { params: { id, comment_id: comment.id }, body });
+      else {
+        const params = { id, comment_id: comment.id };
+        const { tag } = await readTag('updateComment', { params, body });
+        const before = { body: comment.body };
+        notifyDone('Comment changed', () =>
+          call('updateComment', { params, body: before, ifMatch: tag })
+            .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
+            .finally(onSaved),
+        );
+      }
       const isSent = handle.sent(text);
       await onSaved();
       if (isSent) onClose();
@@ -151,7 +179,7 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose }: 
         <button
           type="button"
           onClick={() => {
-            handle.clear();
+            handle.discard(onReopen);
             onClose();
           }}
         >

@@ -1,7 +1,8 @@
+import '../styles/create.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
-import { type KeyboardEvent, type SyntheticEvent, useState } from 'react';
+import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
@@ -10,6 +11,7 @@ import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { priorities, priorityNames } from '../messages.ts';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
+import { useNewLabel } from '../people/use-new-label.ts';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
@@ -31,7 +33,15 @@ function readForm(text: string): Form {
   return text === '' ? empty : { ...empty, ...(JSON.parse(text) as Partial<Form>) };
 }
 
-export function CreateDialog({ onClose }: { onClose: () => void }) {
+export interface CreateDialogProps {
+  /** The title as far as the user has typed it before the dialog was loaded. */
+  typed: RefObject<string>;
+  onClose: () => void;
+  /** The discarded draft is back. */
+  onReopen: () => void;
+}
+
+export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const { data: labels = [] } = useQuery(labelsQuery);
@@ -40,6 +50,17 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const form = readForm(handle.draft.text);
   const change = (part: Partial<Form>) => handle.setText(JSON.stringify({ ...form, ...part }));
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  useEffect(() => {
+    if (typed.current !== '') change({ title: form.title + typed.current });
+    typed.current = '';
+  }, []);
+  const createLabel = useNewLabel(({ id }) => {
+    // The user has typed on.
+    const now = readForm(handle.latest());
+    handle.setText(JSON.stringify({ ...now, labels: [...now.labels, id] }));
+  });
 
   const submit = async (event?: SyntheticEvent) => {
     event?.preventDefault();
@@ -127,6 +148,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
             }))}
             selected={form.labels}
             isMultiple
+            onCreate={createLabel}
             onChange={(ids) => change({ labels: ids })}
           />
         </div>
@@ -140,7 +162,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
           <button
             type="button"
             onClick={() => {
-              handle.clear();
+              handle.discard(onReopen);
               onClose();
             }}
           >

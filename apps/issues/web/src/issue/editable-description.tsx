@@ -1,10 +1,18 @@
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
+import { withToggledTask } from '../markdown/task-boxes.ts';
+import { referencesOf } from './references-of.ts';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
 export function EditableDescription(props: TextEditProps) {
   const edit = useTextEdit('description', props);
   const { description } = props.issue;
+  const toggle = edit.isReadOnly
+    ? undefined
+    : (line: number) => {
+        const text = withToggledTask(description, line);
+        void props.save({ field: 'description', shown: { description: text }, sent: { description: text } });
+      };
   return (
     <section className="description" aria-labelledby="description-title">
       <div className="section-head">
@@ -16,7 +24,15 @@ export function EditableDescription(props: TextEditProps) {
         )}
       </div>
       {!edit.isOpen &&
-        (description === '' ? <p className="muted">No description</p> : <MarkdownView text={description} />)}
+        (description === '' ? (
+          <p className="muted">No description</p>
+        ) : (
+          <MarkdownView
+            text={description}
+            references={referencesOf(props.issue, props.issue.mentions)}
+            onToggle={toggle}
+          />
+        ))}
       {edit.isOpen && (
         <>
           <MarkdownEditor

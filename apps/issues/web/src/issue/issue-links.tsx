@@ -2,10 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Issue, Link } from '@tessera/contracts';
 import { useState } from 'react';
 import { call } from '../http/api.ts';
-import { issueQuery } from '../http/queries.ts';
+import { refreshIssue } from '../http/queries.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
 
@@ -27,12 +28,15 @@ export function IssueLinks({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const isReadOnly = !mayChange(issue, useUser());
-  const refresh = () =>
-    Promise.all(
-      [issueQuery(issue.key).queryKey, ['activity', issue.key]].map((queryKey) =>
-        client.invalidateQueries({ queryKey }),
-      ),
-    );
+  const refresh = () => refreshIssue(client, issue.key);
+  const undo = async (act: () => Promise<unknown>) => {
+    try {
+      await act();
+    } catch (error) {
+      notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
+    }
+    await refresh();
+  };
   return (
     <section className="links" aria-labelledby="links-title">
       <div className="section-head">
@@ -61,6 +65,11 @@ export function IssueLinks({ issue }: { issue: Issue }) {
                 action={async () => {
                   await call('deleteLink', { params: { id: issue.key, link_id: link.id } });
                   await refresh();
+                  const { type, ref, title, url, relation } = link;
+                  const body = { type, ref, title, url, relation };
+                  notifyDone('Link removed', () =>
+                    undo(() => call('putLink', { params: { id: issue.key }, body })),
+                  );
                 }}
               />
             )}
@@ -72,9 +81,14 @@ export function IssueLinks({ issue }: { issue: Issue }) {
         <Dialog title="New link" onClose={() => setOpen(false)}>
           <LinkForm
             issue={issue}
-            onSaved={async () => {
+            onSaved={async ({ id }) => {
               await refresh();
               setOpen(false);
+              // A link that was there before has been changed; its former values are in the history.
+              if (issue.links.some((link) => link.id === id)) return notifyDone('Link changed');
+              notifyDone('Link added', () =>
+                undo(() => call('deleteLink', { params: { id: issue.key, link_id: id } })),
+              );
             }}
           />
         </Dialog>
@@ -99,13 +113,12 @@ function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
   );
 }
 
-function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: () => Promise<void> }) {
+function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: (link: Link) => Promise<void> }) {
   const isStaff = hasStaffRights(useUser());
   const form = useForm(async ({ title, url, ref = '', ...chosen }) => {
     const { type, relation } = chosen as Pick<Link, 'type' | 'relation'>;
     const body = { type, relation, ref, title: title || null, url: url || null };
-    await call('putLink', { params: { id: issue.key }, body });
-    await onSaved();
+    await onSaved(await call('putLink', { params: { id: issue.key }, body }));
   });
   const types = Object.entries(typeNames).filter(([type]) => isStaff || type !== 'external_issue');
   return (

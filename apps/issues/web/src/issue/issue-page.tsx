@@ -1,12 +1,20 @@
-import { useQuery } from '@tanstack/react-query';
+import '../styles/issue.css';
+import '../styles/issue-side.css';
+import '../styles/issue-texts.css';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { Issue } from '@tessera/contracts';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import type { IssueRow } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
+import { knownRow } from '../http/issue-rows.ts';
 import { issueQuery } from '../http/queries.ts';
-import { fullTime, personName, shortTime } from '../messages.ts';
+import { useWayBack } from '../issue-list/came-from.ts';
+import { personName } from '../messages.ts';
 import { useCommands } from '../shell/commands.ts';
 import { focusPage } from '../shell/focus.ts';
+import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { CommentForm, commentFieldId } from './comment-form.tsx';
 import { ConflictPanel } from './conflict-panel.tsx';
@@ -22,18 +30,24 @@ const IssueExtras = lazy(async () => ({ default: (await import('./issue-extras.t
 export function IssuePage() {
   const { key } = useParams({ from: '/app/issues/$key' });
   const { data: issue, error, refetch } = useQuery(issueQuery(key));
-  useTitle(issue === undefined ? key : `${issue.key} ${issue.title}`);
+  const client = useQueryClient();
+  const known = issue === undefined ? knownRow(client, key) : undefined;
+  const title = issue?.title ?? known?.title;
+  useTitle(title === undefined ? key : `${key} ${title}`);
   if (issue !== undefined) return <IssueView key={issue.id} issue={issue} />;
   const isMissing = error instanceof HttpError && [404, 422].includes(error.status);
   return (
     <main id="content" className="page">
       <nav className="crumbs" aria-label="Path">
-        <Link to="/issues">Issues</Link>
+        <WayBack />
       </nav>
-      <h1>{isMissing ? `There is no issue ${key}` : key}</h1>
+      <h1 className={known === undefined ? undefined : 'visually-hidden'}>
+        {isMissing ? `There is no issue ${key}` : key}
+      </h1>
+      {error === null && known !== undefined && <KnownRow row={known} />}
       {error === null && (
         <p className="muted" role="status">
-          Loading…
+          {known === undefined ? 'Loading…' : 'Loading the texts…'}
         </p>
       )}
       {error !== null && !isMissing && (
@@ -45,6 +59,35 @@ export function IssuePage() {
         </div>
       )}
     </main>
+  );
+}
+
+/** What a list has shown, until the issue is read. */
+function KnownRow({ row: { key, title, status, priority, assignee, labels } }: { row: IssueRow }) {
+  return (
+    <>
+      {/* Its heading comes with the page, whose keys act from then on. */}
+      <p className="known-title">
+        <bdi>{title}</bdi> <span className="issue-key">{key}</span>
+      </p>
+      <p className="known">
+        <StatusMark status={status} />
+        <PriorityMark priority={priority} hasText />
+        <span dir="auto">{assignee === null ? 'No one' : personName(assignee)}</span>
+        {labels.map(({ id, name, color }) => (
+          <LabelMark key={id} name={name} color={color} />
+        ))}
+      </p>
+    </>
+  );
+}
+
+function WayBack() {
+  const { to, search, name } = useWayBack();
+  return (
+    <Link to={to} search={search}>
+      {name}
+    </Link>
   );
 }
 
@@ -75,7 +118,7 @@ function IssueView({ issue }: { issue: Issue }) {
     <main id="content" className="page issue">
       <div className="issue-main">
         <nav className="crumbs" aria-label="Path">
-          <Link to="/issues">Issues</Link>
+          <WayBack />
           <span aria-hidden="true">/</span>
           <span>{issue.key}</span>
         </nav>
@@ -94,10 +137,7 @@ function IssueView({ issue }: { issue: Issue }) {
         <EditableTitle issue={issue} save={save} onType={showMine} discarded={discarded.title} />
         <p className="byline muted">
           <span>
-            <bdi>{personName(issue.reporter)}</bdi> created this{' '}
-            <time dateTime={issue.created_at} title={fullTime(issue.created_at)}>
-              {shortTime(issue.created_at)}
-            </time>
+            <bdi>{personName(issue.reporter)}</bdi> created this <RelativeTime at={issue.created_at} />
           </span>
         </p>
         <EditableDescription issue={issue} save={save} onType={showMine} discarded={discarded.description} />

@@ -1,13 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Issue, IssuePriority, IssueStatus, User } from '@tessera/contracts';
-import type { ReactNode } from 'react';
+import type { Issue, IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
+import { type ReactNode, useState } from 'react';
 import { labelsQuery } from '../http/queries.ts';
-import { fullTime, personName, priorities, priorityNames, shortTime, statusNames } from '../messages.ts';
+import { personName, priorities, priorityNames, statusNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
+import { useNewLabel } from '../people/use-new-label.ts';
+import { ChangeDialog, type ChangedField } from '../quick-change/change-dialog.tsx';
+import type { RowChange } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
 import { useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
@@ -23,18 +27,33 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
   const { data: known = [] } = useQuery(labelsQuery);
   const { status, allowed_transitions, priority, assignee, labels } = issue;
   const nextStatuses = [status, ...allowed_transitions.filter((one) => one !== status)];
-  const changeLabels = (ids: readonly string[]) => {
-    const all = [...labels, ...known.filter(({ id }) => labels.every((label) => label.id !== id))];
+  const changeLabels = (ids: readonly string[], ...made: Label[]) => {
+    const all = [
+      ...labels,
+      ...[...made, ...known].filter(({ id }) => labels.every((label) => label.id !== id)),
+    ];
     const chosen = all.filter(({ id }) => ids.includes(id));
     const sent = { labels: chosen.map(({ id }) => ({ id })) };
     void save({ field: 'labels', shown: { labels: chosen }, sent });
   };
+  const createLabel = useNewLabel((label) => change({ add: label }));
   const me = useUser();
   const isReadOnly = !mayChange(issue, me);
-  const open = (field: string) => () => document.getElementById(`change-${field}`)?.click();
+  // A key opens a dialog: the page stays where it is, and the choice is on the screen.
+  const [opened, setOpened] = useState<ChangedField>();
+  const open = (field: ChangedField) => () => {
+    if (!isReadOnly) setOpened(field);
+  };
   const own: User = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
   const assign = (person: User | null) =>
     void save({ field: 'assignee', shown: { assignee: person }, sent: { assignee_id: person?.id ?? null } });
+  const change = (one: RowChange) => {
+    if ('status' in one) void save({ field: 'status', shown: one, sent: one });
+    else if ('priority' in one) void save({ field: 'priority', shown: one, sent: one });
+    else if ('assignee' in one) assign(one.assignee);
+    else if ('add' in one) changeLabels([...labels.map(({ id }) => id), one.add.id], one.add);
+    else changeLabels(labels.map(({ id }) => id).filter((id) => id !== one.remove.id));
+  };
   useCommands([
     { key: 's', name: 'Change the status', run: open('status') },
     { key: 'p', name: 'Change the priority', run: open('priority') },
@@ -54,7 +73,6 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
         <Picker
           label="Status"
           isDisabled={isReadOnly}
-          buttonId="change-status"
           summary={<StatusMark status={status} />}
           options={nextStatuses.map((value) => ({
             value,
@@ -73,7 +91,6 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
         <Picker
           label="Priority"
           isDisabled={isReadOnly}
-          buttonId="change-priority"
           summary={<PriorityMark priority={priority} hasText />}
           options={priorities.map((value) => ({
             value,
@@ -92,7 +109,6 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
         <PersonPicker
           label="Assignee"
           isDisabled={isReadOnly}
-          buttonId="change-assignee"
           summary={
             assignee === null ? (
               'No one'
@@ -117,7 +133,6 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
         <Picker
           label="Labels"
           isDisabled={isReadOnly}
-          buttonId="change-labels"
           summary={labels.length === 0 ? 'None' : labels.map((one) => <LabelMark key={one.id} {...one} />)}
           options={known.map(({ id, name, color }) => ({
             value: id,
@@ -126,14 +141,21 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           }))}
           selected={labels.map(({ id }) => id)}
           isMultiple
+          onCreate={createLabel}
           onChange={changeLabels}
         />
       </Property>
       <Property name="Changed">
-        <time dateTime={issue.updated_at} title={fullTime(issue.updated_at)}>
-          {shortTime(issue.updated_at)}
-        </time>
+        <RelativeTime at={issue.updated_at} />
       </Property>
+      {opened !== undefined && (
+        <ChangeDialog
+          field={opened}
+          issues={[issue]}
+          onChange={change}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
       {isReadOnly && (
         <p className="muted">
           The reporter, the assignee and staff change this issue.

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue, SyncConflict } from '@tessera/contracts';
 import { useState } from 'react';
 import { call } from '../http/api.ts';
-import { issueQuery } from '../http/queries.ts';
+import { refreshIssue } from '../http/queries.ts';
 import { fullTime, syncNames, trackerName } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
@@ -42,11 +42,7 @@ export function SyncPanel({ issue }: { issue: Issue }) {
     } catch (error) {
       setProblem(error instanceof Error ? error.message : 'Try again.');
     }
-    await Promise.all(
-      [issueQuery(key).queryKey, ['activity', key], ['comments', key], ['sync', key]].map((queryKey) =>
-        client.invalidateQueries({ queryKey }),
-      ),
-    );
+    await Promise.all([refreshIssue(client, key), client.invalidateQueries({ queryKey: ['sync', key] })]);
     setBusy(false);
   };
   const attach = useForm(async ({ id = '' }) => {

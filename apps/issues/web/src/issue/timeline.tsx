@@ -2,7 +2,8 @@ import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { Activity, Comment, Issue } from '@tessera/contracts';
 import { useState } from 'react';
 import { newestFirst, type Page, readPage } from '../http/api.ts';
-import { fullTime, personName, shortTime, trackerName } from '../messages.ts';
+import { personName, trackerName } from '../messages.ts';
+import { RelativeTime } from '../shell/relative-time.tsx';
 import { describeActivity } from './activity-text.ts';
 import { CommentItem } from './comment-item.tsx';
 import { TextDiff } from './text-diff.tsx';
@@ -43,12 +44,14 @@ export function Timeline({ issue }: { issue: Issue }) {
     .filter((item) => item.at >= start && isShown(item))
     .concat(deleted.map((comment) => ({ at: comment.created_at, comment })))
     .sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  const [isLoadingEarlier, setLoadingEarlier] = useState(false);
   const loadEarlier = () => {
+    setLoadingEarlier(true);
     for (const list of [comments, activity]) if (list.hasNextPage) void list.fetchNextPage();
   };
 
   return (
-    <section className="timeline" aria-labelledby="timeline-title">
+    <section className={isLoadingEarlier ? 'timeline earlier' : 'timeline'} aria-labelledby="timeline-title">
       <h2 id="timeline-title">Activity</h2>
       {starts.length > 0 && (
         <button type="button" onClick={loadEarlier} disabled={comments.isFetching || activity.isFetching}>
@@ -101,10 +104,7 @@ function ActivityItem({ activity }: { activity: Activity }) {
         <strong dir="auto">
           {activity.actor === null ? trackerName(activity.origin) : personName(activity.actor)}
         </strong>{' '}
-        {text}{' '}
-        <time className="muted" dateTime={activity.at} title={fullTime(activity.at)}>
-          {shortTime(activity.at)}
-        </time>
+        {text} <RelativeTime className="muted" at={activity.at} />
         {(before !== undefined || after !== undefined) && (
           <details className="texts" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
             <summary>Show the texts</summary>

@@ -5,8 +5,10 @@ import { useRef, useState } from 'react';
 import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
-import { issueQuery } from '../http/queries.ts';
+import { issueQuery, refreshParts } from '../http/queries.ts';
 import { fieldNames, personName } from '../messages.ts';
+import { isSameValue } from '../quick-change/changed.ts';
+import { offerUndo } from '../quick-change/offer-undo.ts';
 import { notify } from '../shell/toasts.tsx';
 
 export type EditableField = 'title' | 'description' | 'priority' | 'assignee' | 'status' | 'labels';
@@ -62,6 +64,8 @@ export function useIssueChanges(issue: Issue | undefined) {
     const { current, isSaved } = await inOrder(() => send({ ...change, base }, onto));
     unsaved.splice(unsaved.indexOf(change), 1);
     show(current);
+    if (isSaved && !isSameValue(change.field, onto, { ...current, ...change.shown }))
+      offerUndo(client, change.field, [{ before: onto, after: { ...current, ...change.shown } }]);
     return isSaved;
   };
 
@@ -82,7 +86,7 @@ export function useIssueChanges(issue: Issue | undefined) {
             : await call('patchIssue', { params, body: { ...sent, version } });
         noteOwnChange(onto.key, version, saved.version);
         setConflict(undefined);
-        void client.invalidateQueries({ queryKey: ['activity', onto.key] });
+        refreshParts(client, onto.key);
         void client.invalidateQueries({ queryKey: ['issues'] });
         return { current: saved, isSaved: true };
       } catch (error) {

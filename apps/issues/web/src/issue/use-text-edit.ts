@@ -69,10 +69,17 @@ export function useTextEdit(
     return isSaved;
   };
   const seen = useRef(discarded);
+  const discard = () => {
+    handle.discard(() => {
+      setFocus(true);
+      setOpen(true);
+    });
+    close();
+  };
   useEffect(() => {
     if (seen.current === discarded) return;
     seen.current = discarded;
-    finish();
+    discard();
   });
 
   return {
@@ -96,7 +103,7 @@ export function useTextEdit(
     },
     /** Closes the editor. The draft stays for the next time. */
     close,
-    discard: finish,
+    discard,
     submit: () => {
       if (isBusy || (field === 'title' && isTooLong(draft.text))) return;
       const text = field === 'title' ? draft.text.trim() : draft.text;

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
 import { call } from '../http/api.ts';
-import { notify } from '../shell/toasts.tsx';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 
 /** Whether the user is notified of changes: shown at once, undone if the service refuses. */
 export function WatchButton({ issue }: { issue: Issue }) {
@@ -15,6 +15,11 @@ export function WatchButton({ issue }: { issue: Issue }) {
     client.setQueryData(queryKey, { ...data, is_watching: isWatching });
     try {
       await call(isWatching ? 'startWatching' : 'stopWatching', { params });
+      notifyDone(isWatching ? `Watching ${issue.key}` : `No longer watching ${issue.key}`, () =>
+        call(isWatching ? 'stopWatching' : 'startWatching', { params })
+          .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
+          .finally(() => client.invalidateQueries({ queryKey })),
+      );
     } catch (error) {
       client.setQueryData(queryKey, data);
       notify(`Not saved: ${error instanceof Error ? error.message : ''}`);

@@ -3,7 +3,7 @@ import type { IssueEvent } from '@tessera/contracts';
 import { useEffect, useSyncExternalStore } from 'react';
 import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
-import { issueQuery, sessionQuery } from '../http/queries.ts';
+import { refreshIssue, sessionQuery } from '../http/queries.ts';
 import { type Connection, followEvents } from './event-feed.ts';
 
 interface LiveState {
@@ -84,9 +84,7 @@ const readAll = (client: QueryClient) =>
   void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 
 function refresh(client: QueryClient, changed: readonly string[]): void {
-  for (const key of changed)
-    for (const queryKey of [issueQuery(key).queryKey, ['comments', key], ['activity', key]])
-      void client.invalidateQueries({ queryKey });
+  for (const key of changed) void refreshIssue(client, key);
   void client.invalidateQueries({ queryKey: ['counts'] });
   for (let begin = 0; begin < changed.length; begin += maxKeys)
     for (const queryKey of shownLists(client))

@@ -1,3 +1,4 @@
+import '../styles/editor.css';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { onKey } from '../shell/keys.ts';
 import { MarkdownView } from './markdown-view.tsx';

@@ -45,7 +45,9 @@ markdown.core.ruler.push('page', ({ tokens, Token: TokenOf }) => {
     if (first?.type !== 'text' || state === undefined || tokens[place - 2]?.type !== 'list_item_open')
       continue;
     first.content = first.content.slice(3);
-    token.children?.unshift(Object.assign(new TokenOf('task', 'input', 0), { info: state }));
+    token.children?.unshift(
+      Object.assign(new TokenOf('task', 'input', 0), { info: state, meta: token.map?.[0] }),
+    );
   }
   direct(tokens);
 });
@@ -69,7 +71,7 @@ rules.html_block = (tokens, place) => {
   return text === '' ? '' : `<p dir="auto">${text.replaceAll('\n', '<br>\n')}</p>\n`;
 };
 rules.task = (tokens, place) =>
-  `<input type="checkbox" disabled=""${tokens[place]?.info === ' ' ? '' : ' checked=""'}>`;
+  `<input type="checkbox" disabled="" data-line="${tokens[place]?.meta}"${tokens[place]?.info === ' ' ? '' : ' checked=""'}>`;
 
 const code: RendererRule = (tokens, place) =>
   `<pre dir="auto"><code>${escapeHtml(tokens[place]?.content ?? '')}</code></pre>\n`;

@@ -1,12 +1,20 @@
 import DOMPurify from 'dompurify';
 import { htmlOf } from './markdown-html.ts';
 import { portionAt } from './portion.ts';
+import { linkReferences, type References } from './references.ts';
 
 DOMPurify.addHook('afterSanitizeAttributes', (element) => {
   if (element.nodeName === 'A') element.setAttribute('rel', 'noopener noreferrer nofollow');
-  // Task lists are pictures of a state here.
-  if (element.nodeName === 'INPUT') element.setAttribute('aria-label', 'Task');
+  if (element.nodeName === 'INPUT') element.setAttribute('aria-label', nameOf(element));
 });
+
+const nameMax = 100;
+
+/** The text of the item of a box. */
+function nameOf(box: Element): string {
+  const text = box.parentElement?.textContent?.trim().slice(0, nameMax) ?? '';
+  return text === '' ? 'Task' : text;
+}
 
 const tags =
   'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre strong table tbody td th thead tr ul'.split(
@@ -16,6 +24,9 @@ const tags =
 interface Rendering {
   element: HTMLElement;
   text: string;
+  references: References;
+  /** The boxes of lists can be changed. */
+  isEditable: boolean;
   isCurrent: () => boolean;
 }
 
@@ -43,7 +54,7 @@ export async function renderInTurn(rendering: Rendering): Promise<void> {
 }
 
 /** Shows Markdown in an element, one portion in each step. */
-function* stepsOf({ element, text }: Rendering): Generator<() => void> {
+function* stepsOf({ element, text, references, isEditable }: Rendering): Generator<() => void> {
   let portions: string[] | undefined;
   yield () => {
     try {
@@ -53,10 +64,14 @@ function* stepsOf({ element, text }: Rendering): Generator<() => void> {
     }
   };
   if (portions === undefined) yield () => showAsWritten(element, text);
+  const link = linkReferences(references);
   for (const [place, html] of portions?.entries() ?? [])
     yield () => {
       if (place === 0) element.textContent = '';
-      element.append(sanitized(html));
+      const part = sanitized(html);
+      link(part);
+      if (isEditable) enableTasks(part);
+      element.append(part);
       // Otherwise the layout of all portions would be one task.
       if (portions !== undefined && portions.length > 1) element.getBoundingClientRect();
     };
@@ -66,12 +81,27 @@ function* stepsOf({ element, text }: Rendering): Generator<() => void> {
 function sanitized(html: string): DocumentFragment {
   return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: tags,
-    ALLOWED_ATTR: ['href', 'rel', 'dir', 'align', 'start', 'type', 'checked', 'disabled', 'aria-label'],
+    ALLOWED_ATTR: [
+      'href',
+      'rel',
+      'dir',
+      'align',
+      'start',
+      'type',
+      'checked',
+      'disabled',
+      'aria-label',
+      'data-line',
+    ],
     // Without this, their values would have to be URLs, too.
     ADD_URI_SAFE_ATTR: ['dir', 'align', 'start', 'type', 'checked', 'disabled'],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?!\/)|#)/i,
     RETURN_DOM_FRAGMENT: true,
   });
+}
+
+function enableTasks(part: DocumentFragment): void {
+  for (const box of part.querySelectorAll<HTMLInputElement>('input[data-line]')) box.disabled = false;
 }
 
 function showAsWritten(element: HTMLElement, text: string): void {

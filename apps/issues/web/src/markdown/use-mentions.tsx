@@ -4,6 +4,7 @@ import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useStat
 import { findPeople } from '../http/api.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { useSettled } from '../shell/use-settled.ts';
 
 interface Mentions {
   /** Handles a key of the list. @returns whether the key belonged to the list */
@@ -31,13 +32,15 @@ export function useMentions(
   const caret = useRef<number>(undefined);
   const looks = useRef(0);
   const id = useId();
-  const { data = [], isPlaceholderData } = useQuery({
-    queryKey: ['people', word ?? ''],
-    queryFn: ({ signal }) => findPeople(word ?? '', signal),
+  const [settled] = useSettled(word ?? '');
+  const { data = [], isPlaceholderData: isEarlier } = useQuery({
+    queryKey: ['people', settled],
+    queryFn: ({ signal }) => findPeople(settled, signal),
     enabled: word !== undefined,
     staleTime: 60_000,
     placeholderData: keepPreviousData,
   });
+  const isPlaceholderData = isEarlier || settled !== word;
   const words = (word ?? '').toLowerCase();
   const people = data
     .filter(({ name, username }) => !isPlaceholderData || `${username} ${name}`.toLowerCase().includes(words))

@@ -1,22 +1,27 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { type RefObject, useLayoutEffect, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useState } from 'react';
 import { listIssues } from '../http/api.ts';
 import { shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { StatusMark } from '../shell/icons.tsx';
+import { onKey } from '../shell/keys.ts';
+import { useSettled } from '../shell/use-settled.ts';
 
 const found = 8;
+const isKey = /^[a-z]+-\d{1,9}$/i;
 
-interface PaletteProps {
+export interface PaletteProps {
   /** What the user has typed before the palette was loaded. */
   typed: RefObject<string>;
+  /** Whether the user has pressed Enter since. */
+  isEntered: RefObject<boolean>;
   onClose: () => void;
 }
 
 /** Finds the commands of the page and issues by key or words. */
-export function Palette({ typed, onClose }: PaletteProps) {
+export function Palette({ typed, isEntered, onClose }: PaletteProps) {
   const [search, setSearch] = useState('');
   // React renders this some time before it replaces the field in which the user types.
   useLayoutEffect(() => setSearch(typed.current), [typed]);
@@ -26,21 +31,55 @@ export function Palette({ typed, onClose }: PaletteProps) {
   const commands = useAllCommands().filter(
     ({ key, name }) => key !== 'Escape' && parts.every((part) => name.toLowerCase().includes(part)),
   );
-  const { data: issues, isError } = useQuery({
-    queryKey: ['palette', words],
-    queryFn: ({ signal }) => listIssues({ search: words }, undefined, signal),
-    enabled: words.length > 1,
+  const [settled, settle] = useSettled(words);
+  const { data, isError, isPlaceholderData } = useQuery({
+    queryKey: ['palette', settled],
+    queryFn: ({ signal }) => listIssues({ search: settled }, undefined, signal),
+    enabled: settled.length > 1,
     placeholderData: keepPreviousData,
   });
+  const issues = words.length > 1 ? (data?.items.slice(0, found) ?? []) : [];
+  const isPending =
+    words.length > 1 && !isError && (settled !== words || isPlaceholderData || data === undefined);
   // After the dialog has given back the focus.
   const choose = (run: () => void) => () => {
     onClose();
     setTimeout(run);
   };
+  const open = (key: string) => choose(() => void navigate({ to: '/issues/$key', params: { key } }));
+  // Enter acts on what was typed, when it arrives.
+  const [entered, setEntered] = useState(isEntered.current ? typed.current.trim() : undefined);
+  const enter = () => {
+    if (isKey.test(words)) open(words.toUpperCase())();
+    else {
+      settle();
+      setEntered(words);
+    }
+  };
+  const isDue = entered !== undefined && entered === words && (!isPending || isKey.test(words));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the issues have arrived
+  useEffect(() => {
+    if (!isDue) return;
+    setEntered(undefined);
+    const [first] = commands;
+    const key = isKey.test(words) ? words.toUpperCase() : issues[0]?.key;
+    if (first !== undefined) choose(first.run)();
+    else if (key !== undefined) open(key)();
+  }, [isDue]);
   return (
-    <Dialog title="Commands" onClose={onClose}>
+    <Dialog title="Commands" onClose={onClose} isAtTop>
       {/* The order stays as it is when issues arrive: Enter chooses what is shown as chosen. */}
-      <Command label="Commands" className="palette" shouldFilter={false}>
+      <Command
+        label="Commands"
+        className="palette"
+        shouldFilter={false}
+        onKeyDown={onKey((key, event: KeyboardEvent) => {
+          // Otherwise the palette would choose among the issues of the words before, or nothing.
+          if (key !== 'Enter' || commands.length > 0 || !(isPending || isKey.test(words))) return;
+          event.preventDefault();
+          enter();
+        })}
+      >
         <Command.Input
           ref={(field) => field?.setAttribute('autofocus', '')}
           placeholder="Find a command or an issue"
@@ -49,7 +88,7 @@ export function Palette({ typed, onClose }: PaletteProps) {
           value={search}
           onValueChange={setSearch}
         />
-        {!isError && <Command.Empty>No match</Command.Empty>}
+        {!isError && <Command.Empty>{isPending ? 'Searching…' : 'No match'}</Command.Empty>}
         <Command.List label="Commands">
           {commands.map(({ name, key, run }) => (
             <Command.Item key={`${name} ${key}`} value={name} onSelect={choose(run)}>
@@ -63,22 +102,17 @@ export function Palette({ typed, onClose }: PaletteProps) {
               )}
             </Command.Item>
           ))}
-          {words.length > 1 &&
-            issues?.items.slice(0, found).map(({ key, title, status }) => (
-              <Command.Item
-                key={key}
-                value={key}
-                onSelect={choose(() => void navigate({ to: '/issues/$key', params: { key } }))}
-              >
-                <span className="muted">{key}</span>
-                <span className="palette-title" dir="auto">
-                  {title}
-                </span>
-                <span className="palette-keys">
-                  <StatusMark status={status} />
-                </span>
-              </Command.Item>
-            ))}
+          {issues.map(({ key, title, status }) => (
+            <Command.Item key={key} value={key} onSelect={open(key)}>
+              <span className="muted">{key}</span>
+              <span className="palette-title" dir="auto">
+                {title}
+              </span>
+              <span className="palette-keys">
+                <StatusMark status={status} />
+              </span>
+            </Command.Item>
+          ))}
         </Command.List>
       </Command>
       {isError && <p role="alert">The issues could not be searched.</p>}

@@ -16,7 +16,14 @@ export interface ChoicesProps {
   onChange: (selected: string[]) => void;
   /** Searches outside; without it, the options are filtered by name. */
   onSearch?: ((text: string) => void) | undefined;
+  /** The options for what was typed have not arrived yet. */
+  isPending?: boolean;
+  /** Makes an option with the typed name, and chooses it. */
+  onCreate?: ((name: string) => void) | undefined;
 }
+
+const createValue = 'create';
+const shortLength = 5;
 
 interface ClosableProps extends ChoicesProps {
   /** The user has chosen the only option, or pressed Escape. */
@@ -25,38 +32,87 @@ interface ClosableProps extends ChoicesProps {
 
 /** A search field with a listbox (ARIA combobox pattern). Takes the focus. */
 export function Choices(props: ClosableProps) {
-  const { label, selected, isMultiple = false, onChange, onSearch, onClose } = props;
+  const {
+    label,
+    selected,
+    isMultiple = false,
+    onChange,
+    onSearch,
+    isPending = false,
+    onCreate,
+    onClose,
+  } = props;
   const [search, setSearch] = useState('');
-  const [active, setActive] = useState(0);
-  const id = useId();
   const words = search.trim().toLowerCase();
-  const options =
+  const found =
     onSearch === undefined
       ? props.options.filter(({ name }) => name.toLowerCase().includes(words))
       : props.options;
+  const isNew =
+    onCreate !== undefined && words !== '' && found.every(({ name }) => name.toLowerCase() !== words);
+  const options = isNew ? [...found, { value: createValue, name: `Create “${search.trim()}”` }] : found;
+  // The current value of a single choice, so that Enter changes nothing.
+  const [activeValue, setActiveValue] = useState(isMultiple ? undefined : selected[0]);
+  const place = options.findIndex(({ value }) => value === activeValue);
+  // Of several issues with different values, none is the current one.
+  const isUndecided = !isMultiple && activeValue === undefined && words === '';
+  const active = place >= 0 || isUndecided ? place : 0;
+  const setActive = (index: number) => setActiveValue(options[Math.max(0, index)]?.value);
+  const id = useId();
 
   useEffect(() => {
     document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [active, id]);
 
+  const find = (text: string) => {
+    setSearch(text);
+    setActiveValue(undefined);
+    onSearch?.(text);
+  };
   const choose = (option: Option | undefined) => {
     if (option === undefined) return;
     const { value } = option;
-    if (!isMultiple) {
-      onChange([value]);
-      onClose();
-    } else if (selected.includes(value)) onChange(selected.filter((one) => one !== value));
+    if (value === createValue) onCreate?.(search.trim());
+    else if (!isMultiple) onChange([value]);
+    else if (selected.includes(value)) onChange(selected.filter((one) => one !== value));
     else onChange([...selected, value]);
+    if (!isMultiple) return onClose();
+    // The next one can be typed.
+    find('');
+    setActiveValue(value === createValue ? undefined : value);
   };
+  // Enter acts on what was typed, when it arrives.
+  const [isWaiting, setWaiting] = useState(false);
+  const isReady = isWaiting && !isPending;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the options have arrived
+  useEffect(() => {
+    if (!isReady) return;
+    setWaiting(false);
+    choose(options[0]);
+  }, [isReady]);
+  const digit = (key: string) =>
+    /^[1-9]$/.test(key) && search === '' ? options[Number(key) - 1] : undefined;
   const press = onKey((key, event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (key === 'ArrowDown') setActive(Math.min(active + 1, options.length - 1));
-    else if (key === 'ArrowUp') setActive(Math.max(active - 1, 0));
+    else if (key === 'ArrowUp') setActive(active - 1);
+    else if (key === 'Enter' && isPending && options.length === 0) setWaiting(true);
     else if (key === 'Enter') choose(options[active]);
     else if (key === 'Escape') onClose();
+    else if (digit(key) !== undefined) choose(digit(key));
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
+  // The keyboard of a phone would cover a short list.
+  const isShort =
+    onSearch === undefined && props.options.length <= shortLength && matchMedia('(pointer: coarse)').matches;
+  const takeFocus = (element: HTMLElement | null) => {
+    // Once, when the choices open. A dialog gives the focus to the element with the attribute.
+    if (element === null || element.contains(document.activeElement)) return;
+    element.setAttribute('autofocus', '');
+    element.focus({ preventScroll: true });
+  };
 
   return (
     <>
@@ -68,21 +124,15 @@ export function Choices(props: ClosableProps) {
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
-        {...(options.length > 0 && { 'aria-activedescendant': `${id}-${active}` })}
-        ref={(field) => {
-          // Once, when the choices open. A dialog gives the focus to the field with the attribute.
-          if (field === null || field.contains(document.activeElement)) return;
-          field.setAttribute('autofocus', '');
-          field.focus({ preventScroll: true });
-        }}
+        {...(active >= 0 && options.length > 0 && { 'aria-activedescendant': `${id}-${active}` })}
+        ref={isShort ? undefined : takeFocus}
         value={search}
         placeholder="Search"
         maxLength={150}
         onKeyDown={press}
         onChange={({ target }) => {
-          setSearch(target.value);
-          setActive(0);
-          onSearch?.(target.value);
+          setWaiting(false);
+          find(target.value);
         }}
       />
       <div
@@ -90,7 +140,8 @@ export function Choices(props: ClosableProps) {
         id={`${id}-list`}
         aria-label={label}
         aria-multiselectable={isMultiple}
-        className="picker-list"
+        className={search === '' ? 'picker-list numbered' : 'picker-list'}
+        {...(isShort && { tabIndex: -1, ref: takeFocus, onKeyDown: press })}
       >
         {options.map((option, index) => (
           // The combobox handles the keys; the focus stays there.
@@ -110,7 +161,7 @@ export function Choices(props: ClosableProps) {
           </div>
         ))}
       </div>
-      {options.length === 0 && <p className="muted picker-empty">No match</p>}
+      {options.length === 0 && <p className="muted picker-empty">{isPending ? 'Searching…' : 'No match'}</p>}
     </>
   );
 }

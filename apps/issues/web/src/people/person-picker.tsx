@@ -3,6 +3,7 @@ import type { User } from '@tessera/contracts';
 import { useState } from 'react';
 import { findPeople } from '../http/api.ts';
 import { personName } from '../messages.ts';
+import { useSettled } from '../shell/use-settled.ts';
 import { useUser } from '../shell/user.ts';
 import { Avatar } from './avatar.tsx';
 import type { Option } from './choices.tsx';
@@ -11,6 +12,7 @@ import { Picker, type PickerProps } from './picker.tsx';
 interface PeopleOptions {
   options: Option[];
   people: User[];
+  isPending: boolean;
   onSearch: (text: string) => void;
 }
 
@@ -18,13 +20,15 @@ interface PeopleOptions {
 export function usePeople(first: readonly Option[], isUsed: boolean): PeopleOptions {
   const me = useUser();
   const [search, setSearch] = useState('');
-  const { data = [], isPlaceholderData } = useQuery({
-    queryKey: ['people', search],
-    queryFn: ({ signal }) => findPeople(search, signal),
+  const [settled] = useSettled(search);
+  const { data = [], isPlaceholderData: isEarlier } = useQuery({
+    queryKey: ['people', settled],
+    queryFn: ({ signal }) => findPeople(settled, signal),
     enabled: isUsed,
     staleTime: 60_000,
     placeholderData: keepPreviousData,
   });
+  const isPlaceholderData = isEarlier || settled !== search;
   const words = search.trim().toLowerCase();
   const own: User = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
   const all = words === '' || isPlaceholderData ? [own, ...data.filter(({ id }) => id !== me.id)] : data;
@@ -48,6 +52,7 @@ export function usePeople(first: readonly Option[], isUsed: boolean): PeopleOpti
   return {
     options: [...first.filter(({ name }) => name.toLowerCase().includes(words)), ...options],
     people,
+    isPending: isPlaceholderData,
     onSearch: setSearch,
   };
 }
@@ -61,12 +66,13 @@ interface PersonPickerProps extends Omit<PickerProps, 'options' | 'onChange' | '
 /** Chooses people by name among all people of the service. */
 export function PersonPicker({ first, onChange, ...picker }: PersonPickerProps) {
   const [isUsed, setUsed] = useState(false);
-  const { options, people, onSearch } = usePeople(first, isUsed);
+  const { options, people, isPending, onSearch } = usePeople(first, isUsed);
   return (
     <Picker
       {...picker}
       options={options}
       onChange={(selected) => onChange(selected, people)}
+      isPending={isPending}
       onSearch={onSearch}
       onOpen={() => setUsed(true)}
     />

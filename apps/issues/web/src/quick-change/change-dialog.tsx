@@ -5,6 +5,7 @@ import { labelsQuery } from '../http/queries.ts';
 import { fieldTitles, formatNumber, priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import { Choices, type Option } from '../people/choices.tsx';
 import { usePeople } from '../people/person-picker.tsx';
+import { useNewLabel } from '../people/use-new-label.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import type { RowChange } from './use-row-changes.ts';
@@ -24,25 +25,33 @@ const none: Option = { value: 'none', name: 'No one' };
 export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogProps) {
   const { data: labels = [] } = useQuery({ ...labelsQuery, enabled: field === 'labels' });
   const people = usePeople([none], field === 'assignee');
+  const createLabel = useNewLabel((label) => onChange({ add: label }));
   const [issue] = issues;
   const of = issues.length === 1 ? issue?.key : `${formatNumber(issues.length)} issues`;
   const common = { label: fieldTitles[field], onClose };
   const isOnAll = (test: (one: IssueRow) => boolean) => issues.every(test);
+  const current = statuses.filter((value) => isOnAll(({ status }) => status === value));
   return (
-    <Dialog title={`${fieldTitles[field]} of ${of}`} onClose={onClose}>
+    <Dialog title={`${fieldTitles[field]} of ${of}`} onClose={onClose} isAtTop>
       <div className="choices">
         {field === 'status' && (
           <Choices
             {...common}
-            options={statuses
-              .filter((status) => issues.some((one) => one.allowed_transitions.includes(status)))
-              .map((value) => ({
-                value,
-                name: statusNames[value],
-                content: <StatusMark status={value} />,
-              }))}
-            selected={[]}
-            onChange={([status]) => onChange({ status: status as IssueStatus })}
+            options={[
+              ...current,
+              ...statuses.filter(
+                (status) =>
+                  !current.includes(status) && issues.some((one) => one.allowed_transitions.includes(status)),
+              ),
+            ].map((value) => ({
+              value,
+              name: statusNames[value],
+              content: <StatusMark status={value} />,
+            }))}
+            selected={current}
+            onChange={([status]) => {
+              if (!current.includes(status as IssueStatus)) onChange({ status: status as IssueStatus });
+            }}
           />
         )}
         {field === 'priority' && (
@@ -54,20 +63,25 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
               content: <PriorityMark priority={value} hasText />,
             }))}
             selected={priorities.filter((value) => isOnAll(({ priority }) => priority === value))}
-            onChange={([priority]) => onChange({ priority: priority as IssuePriority })}
+            onChange={([value]) => {
+              const priority = value as IssuePriority;
+              if (!isOnAll((one) => one.priority === priority)) onChange({ priority });
+            }}
           />
         )}
         {field === 'assignee' && (
           <Choices
             {...common}
             options={people.options}
+            isPending={people.isPending}
             onSearch={people.onSearch}
             selected={people.options
               .map(({ value }) => value)
               .filter((value) => isOnAll(({ assignee }) => (assignee?.id ?? none.value) === value))}
-            onChange={([value]) =>
-              onChange({ assignee: people.people.find(({ id }) => id === value) ?? null })
-            }
+            onChange={([value]) => {
+              const assignee = people.people.find(({ id }) => id === value) ?? null;
+              if (!isOnAll((one) => one.assignee?.id === assignee?.id)) onChange({ assignee });
+            }}
           />
         )}
         {field === 'labels' && (
@@ -82,6 +96,7 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
               .map(({ id }) => id)
               .filter((id) => isOnAll((one) => one.labels.some((label) => label.id === id)))}
             isMultiple
+            onCreate={createLabel}
             onChange={(ids) => {
               const before = labels.filter(({ id }) =>
                 isOnAll((one) => one.labels.some((label) => label.id === id)),

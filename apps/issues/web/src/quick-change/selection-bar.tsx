@@ -3,6 +3,9 @@ import { notify } from '../shell/toasts.tsx';
 import type { ChangedField } from './change-dialog.tsx';
 
 interface SelectionBarProps {
+  /** The number of the loaded issues. */
+  loaded: number;
+  onSelectAll: () => void;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
   onOpen: (field: ChangedField, keys: readonly string[]) => void;
@@ -11,7 +14,7 @@ interface SelectionBarProps {
 const fields = ['status', 'priority', 'assignee', 'labels'] as const;
 
 /** The number of the selected issues of a list or board, and their changes. */
-export function SelectionBar({ selected, onSelect, onOpen }: SelectionBarProps) {
+export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }: SelectionBarProps) {
   if (selected.size === 0) return null;
   const copyKeys = async () => {
     try {
@@ -29,6 +32,11 @@ export function SelectionBar({ selected, onSelect, onOpen }: SelectionBarProps) 
           {fieldTitles[field]}
         </button>
       ))}
+      {selected.size < loaded && (
+        <button type="button" onClick={onSelectAll}>
+          All {formatNumber(loaded)}
+        </button>
+      )}
       <button type="button" onClick={() => void copyKeys()}>
         Copy keys
       </button>
@@ -37,11 +45,4 @@ export function SelectionBar({ selected, onSelect, onOpen }: SelectionBarProps) 
       </button>
     </div>
   );
-}
-
-/** Adds a key to the selection, or takes it away. */
-export function toggled(selected: ReadonlySet<string>, key: string): ReadonlySet<string> {
-  const next = new Set(selected);
-  if (!next.delete(key)) next.add(key);
-  return next;
 }

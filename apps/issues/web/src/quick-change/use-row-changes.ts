@@ -5,9 +5,11 @@ import { call, type IssueRow, listIssues } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
-import { issueQuery } from '../http/queries.ts';
+import { issueQuery, refreshParts } from '../http/queries.ts';
 import { formatNumber } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
+import type { Changed, UndoableField } from './changed.ts';
+import { offerUndo } from './offer-undo.ts';
 
 /** A change of one field. */
 export type RowChange =
@@ -76,9 +78,15 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
         const issue = await changeOne(row, change);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
         showAnswered([issue]);
+        offerUndo(client, fieldOf(change), [{ before: row, after: issue }]);
       } else {
-        for (; saved < rows.length; saved += maxIds)
-          await changeSome(rows.slice(saved, saved + maxIds), change);
+        const done: Changed[] = [];
+        try {
+          for (; saved < rows.length; saved += maxIds)
+            done.push(...(await changeSome(rows.slice(saved, saved + maxIds), change)));
+        } finally {
+          offerUndo(client, fieldOf(change), done);
+        }
       }
     } catch (error) {
       showAnswered(rows.slice(saved));
@@ -89,14 +97,15 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
       } else notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
     }
     void client.invalidateQueries({ queryKey: ['counts'] });
-    for (const { key } of rows) void client.invalidateQueries({ queryKey: ['activity', key] });
+    for (const { key } of rows) refreshParts(client, key);
   }
 
-  async function changeSome(rows: readonly IssueRow[], change: RowChange): Promise<void> {
+  /** @returns the rows that have changed */
+  async function changeSome(rows: readonly IssueRow[], change: RowChange): Promise<Changed[]> {
     const keys = rows.map(({ key }) => key);
     const { results } = await call('changeIssues', { body: { ids: keys, ...bulkOf(change) } });
     const refused = results.filter(({ outcome }) => outcome === 'refused');
-    await showCurrent(rows);
+    const current = byKey(await showCurrent(rows));
     for (const code of new Set(refused.map((result) => result.code ?? ''))) {
       const ids = refused.filter((result) => result.code === code).map(({ id }) => id);
       const some = ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ');
@@ -104,14 +113,26 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
         `${formatNumber(ids.length)} of ${formatNumber(rows.length)} issues were not changed (${some}): ${reasons[code] ?? code}.`,
       );
     }
+    const changedIds = new Set(results.filter(({ outcome }) => outcome === 'changed').map(({ id }) => id));
+    return rows
+      .filter(({ key }) => changedIds.has(key))
+      .map((row) => ({ before: row, after: changed(current.get(row.key) ?? row, change) }))
+      .map(({ before, after }) => ({ before, after: { ...after, labels: changed(before, change).labels } }));
   }
 
-  async function showCurrent(rows: readonly IssueRow[]): Promise<void> {
+  async function showCurrent(rows: readonly IssueRow[]): Promise<IssueRow[]> {
     const keys = rows.slice(0, maxIds).map(({ key }) => key);
     const { items } = await listIssues({ id: keys }, undefined, new AbortController().signal);
     showAnswered(items);
     for (const key of keys) void client.invalidateQueries({ queryKey: issueQuery(key).queryKey });
+    return items;
   }
+}
+
+function fieldOf(change: RowChange): UndoableField {
+  if ('status' in change) return 'status';
+  if ('priority' in change) return 'priority';
+  return 'assignee' in change ? 'assignee' : 'labels';
 }
 
 function newest(row: IssueRow): IssueRow {

@@ -3,6 +3,7 @@ import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { fullTime, shortTime } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
 import { QueryState } from './query-state.tsx';
 
@@ -35,11 +36,8 @@ export function SessionSettings() {
               <strong>{deviceName(session.user_agent)}</strong>
               {session.is_current && <span className="badge">This browser</span>}
               <p className="muted">
-                {session.created_ip ?? 'Unknown address'}, since{' '}
-                <time dateTime={session.created_at} title={fullTime(session.created_at)}>
-                  {shortTime(session.created_at)}
-                </time>
-                , last used {shortTime(session.last_used_at)}
+                {session.created_ip ?? 'Unknown address'}, since <RelativeTime at={session.created_at} />,
+                last used {shortTime(session.last_used_at)}
               </p>
             </div>
             <Confirm

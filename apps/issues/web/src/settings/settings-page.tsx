@@ -1,8 +1,10 @@
+import '../styles/settings.css';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { useTitle } from '../shell/use-title.ts';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { AccountSettings } from './account-settings.tsx';
+import { LabelSettings } from './label-settings.tsx';
 import { SessionSettings } from './session-settings.tsx';
 import { TrackerSettings } from './tracker-settings.tsx';
 import { UserSettings } from './user-settings.tsx';
@@ -17,6 +19,7 @@ interface Section {
 const sections: Readonly<Record<string, Section>> = {
   account: { name: 'Account', isForStaff: false, Content: AccountSettings },
   sessions: { name: 'Sessions', isForStaff: false, Content: SessionSettings },
+  labels: { name: 'Labels', isForStaff: false, Content: LabelSettings },
   users: { name: 'Users', isForStaff: true, Content: UserSettings },
   webhooks: { name: 'Webhooks', isForStaff: true, Content: WebhookSettings },
   tracker: { name: 'Tracker', isForStaff: true, Content: TrackerSettings },

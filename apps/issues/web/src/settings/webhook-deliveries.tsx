@@ -2,7 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Webhook, WebhookDelivery } from '@tessera/contracts';
 import { useState } from 'react';
 import { call } from '../http/api.ts';
-import { fullTime, shortTime } from '../messages.ts';
+import { fullTime } from '../messages.ts';
+import { RelativeTime } from '../shell/relative-time.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
 
@@ -63,9 +64,7 @@ function Delivery({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDe
           <span className={`delivery-${state}`}>{stateNames[state]}</span> {type}{' '}
           <span className="muted">
             {last_attempt === null ? '' : (last_attempt.status ?? last_attempt.error ?? '')}{' '}
-            <time dateTime={created_at} title={fullTime(created_at)}>
-              {shortTime(created_at)}
-            </time>
+            <RelativeTime at={created_at} />
           </span>
         </summary>
         {isOpen && <QueryState query={details} />}

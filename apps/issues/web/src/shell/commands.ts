@@ -4,7 +4,7 @@ import { onKey } from './keys.ts';
 /** An action of a page: in the command palette, in the list of keys and, with a key, as a shortcut. */
 export interface Command {
   name: string;
-  /** A key, or two keys that are pressed one after the other, such as `g b`. */
+  /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, or two keys that are pressed one after the other, such as `g b`. */
   key?: string;
   run: () => void;
 }
@@ -12,7 +12,10 @@ export interface Command {
 const symbols: Readonly<Record<string, string>> = { ArrowLeft: '←', ArrowRight: '→' };
 
 /** The keys of a command as they are shown. */
-export const shownKeys = (key: string) => key.split(' ').map((one) => symbols[one] ?? one);
+export const shownKeys = (key: string) =>
+  key
+    .split(/[ +]/)
+    .map((one, place, all) => symbols[one] ?? (all[place - 1] === 'Ctrl' ? one.toUpperCase() : one));
 
 const storageKey = 'tessera-shortcuts';
 /** The time between the two keys of a sequence. */
@@ -67,12 +70,19 @@ export function useAllCommands(): Command[] {
 let first: { key: string; at: number } | undefined;
 
 const press = onKey((pressed, event: KeyboardEvent) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (isField(event.target) || document.querySelector('dialog[open]') !== null || !areShortcutsOn()) return;
+  if (event.altKey || event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
+  const isWithCtrl = event.ctrlKey || event.metaKey;
+  if (isField(event.target)) {
+    if (pressed === 'Escape') leaveField(event);
+    return;
+  }
+  // Only shortcuts of a single character can be turned off.
+  if (isWithCtrl ? event.shiftKey : !areShortcutsOn()) return;
   const commands = registrations.flatMap(({ current }) => current);
-  const isSequence = first !== undefined && event.timeStamp - first.at < sequenceMs;
-  const keys = isSequence ? `${first?.key} ${pressed}` : pressed;
-  const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${pressed} `));
+  const isSequence = !isWithCtrl && first !== undefined && event.timeStamp - first.at < sequenceMs;
+  const single = isWithCtrl ? `Ctrl+${pressed.toLowerCase()}` : pressed;
+  const keys = isSequence ? `${first?.key} ${pressed}` : single;
+  const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${single} `));
   first = isStart ? { key: pressed, at: event.timeStamp } : undefined;
   const command = commands.find(({ key }) => key === keys);
   if (command === undefined) return;
@@ -81,6 +91,12 @@ const press = onKey((pressed, event: KeyboardEvent) => {
 });
 
 document.addEventListener('keydown', press);
+
+/** Escape leaves every field, and its text stays. Without this, the browser would empty a search field. */
+function leaveField(event: KeyboardEvent): void {
+  event.preventDefault();
+  (event.target as HTMLElement).blur();
+}
 
 function isField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;

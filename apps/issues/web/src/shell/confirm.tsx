@@ -1,5 +1,6 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Dialog } from './dialog.tsx';
+import { focusIfLost } from './focus.ts';
 
 interface ConfirmProps {
   /** The text of the button that opens the question. */
@@ -16,12 +17,16 @@ export function Confirm({ name, label, title, text, action }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
+  const button = useRef<HTMLButtonElement>(null);
   const act = async () => {
+    const neighbour = neighbourOf(button.current);
     setBusy(true);
     setProblem('');
     try {
       await action();
       setOpen(false);
+      // The entry of the button is gone.
+      focusIfLost(neighbour);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : 'Try again.');
     } finally {
@@ -30,7 +35,7 @@ export function Confirm({ name, label, title, text, action }: ConfirmProps) {
   };
   return (
     <>
-      <button type="button" aria-label={label} onClick={() => setOpen(true)}>
+      <button type="button" ref={button} aria-label={label} onClick={() => setOpen(true)}>
         {name}
       </button>
       {isOpen && (
@@ -51,4 +56,16 @@ export function Confirm({ name, label, title, text, action }: ConfirmProps) {
       )}
     </>
   );
+}
+
+/** Returns a function that finds where to go on when the entry of a list is gone: at the one in its place, or before it. */
+function neighbourOf(button: HTMLElement | null): () => HTMLElement | null | undefined {
+  const item = button?.closest('li');
+  const list = item?.parentElement;
+  const place = item ? [...(list?.children ?? [])].indexOf(item) : -1;
+  return () => {
+    const items = list?.children ?? [];
+    const next = items[Math.min(place, items.length - 1)];
+    return next?.querySelector<HTMLElement>('button, a') ?? list?.parentElement?.querySelector('button');
+  };
 }

@@ -7,6 +7,8 @@ interface DialogProps {
   /** Escape does not close the dialog. */
   isRequired?: boolean;
   isWide?: boolean;
+  /** Grows downwards: its field stays where it is while the list below it changes. */
+  isAtTop?: boolean;
 }
 
 /** A ref for the field that gets the focus when its dialog opens. React's `autoFocus` comes before the dialog is open. */
@@ -20,7 +22,14 @@ export function focusNow(field: HTMLElement | null): void {
 }
 
 /** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
-export function Dialog({ title, children, onClose, isRequired = false, isWide = false }: DialogProps) {
+export function Dialog({
+  title,
+  children,
+  onClose,
+  isRequired = false,
+  isWide = false,
+  isAtTop = false,
+}: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   // A dialog returns the focus only if it is closed before React removes it.
@@ -35,7 +44,7 @@ export function Dialog({ title, children, onClose, isRequired = false, isWide = 
   return (
     <dialog
       ref={element}
-      className={isWide ? 'dialog wide' : 'dialog'}
+      className={['dialog', isWide && 'wide', isAtTop && 'at-top'].filter(Boolean).join(' ')}
       aria-labelledby={id}
       onCancel={(event) => {
         if (event.target !== element.current) return;

@@ -6,8 +6,10 @@ import { ShortcutSwitch } from './shortcut-switch.tsx';
 const others = [
   ['Ctrl K', 'Commands (⌘ K on a Mac)'],
   ['Enter', 'Open the issue that has the focus'],
+  ['1 – 9', 'Choose in an open list, while its field is empty'],
+  ['Shift Click', 'Select all from the last selected issue to this one'],
   ['Ctrl Enter', 'Send the text'],
-  ['Esc', 'Close, or end editing; drafts stay'],
+  ['Esc', 'Close a list, then leave the field; drafts stay'],
 ] as const;
 
 /** The keys of the page from which it is opened. */

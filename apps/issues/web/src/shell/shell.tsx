@@ -1,33 +1,72 @@
-import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
-import { CreateDialog } from '../issue/create-dialog.tsx';
+import type { CreateDialogProps } from '../issue/create-dialog.tsx';
+import { forgetLists, type ListPath, lastSearch, useLastSearch } from '../issue-list/came-from.ts';
 import { ConnectionNote } from '../live/connection-note.tsx';
 import { useLiveUpdates } from '../live/live-updates.ts';
 import { personName } from '../messages.ts';
+import { preloadPages } from '../pages.ts';
+import type { PaletteProps } from '../palette/palette.tsx';
 import { Avatar } from '../people/avatar.tsx';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
 import { useCommands } from './commands.ts';
 import { Dialog, focusFirst } from './dialog.tsx';
 import { KeyboardIcon, Logo, MoonIcon, PlusIcon, SunIcon } from './icons.tsx';
-import { KeyboardHelp } from './keyboard-help.tsx';
 import { onKey } from './keys.ts';
+import { lazyPart } from './lazy-part.tsx';
 import { chooseTheme, currentTheme } from './theme.ts';
-import { notify, Toasts } from './toasts.tsx';
+import { notify, Toasts, undoLast } from './toasts.tsx';
 import { UserContext } from './user.ts';
 
-const loadPalette = () => import('../palette/palette.tsx');
-const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
+const notLoaded = (retry: () => void) => (
+  <div className="toasts" role="alert">
+    <div className="toast">
+      <span>The server cannot be reached.</span>
+      <button type="button" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  </div>
+);
+const KeyboardHelp = lazyPart(
+  async () => (await import('./keyboard-help.tsx')).KeyboardHelp,
+  () => null,
+  notLoaded,
+);
+const CreateDialog = lazyPart(
+  async () => (await import('../issue/create-dialog.tsx')).CreateDialog,
+  ({ typed, onClose }: CreateDialogProps) => (
+    <Dialog title="New issue" onClose={onClose} isWide>
+      <input
+        ref={focusFirst}
+        aria-label="Title"
+        dir="auto"
+        placeholder="Title"
+        onChange={({ target }) => {
+          typed.current = target.value;
+        }}
+      />
+    </Dialog>
+  ),
+  notLoaded,
+);
+const Palette = lazyPart(
+  async () => (await import('../palette/palette.tsx')).Palette,
+  (props: PaletteProps) => <PaletteField {...props} />,
+  notLoaded,
+);
 
 /** The frame of every page behind the sign-in. */
 export function Shell() {
   const user = useQuery(sessionQuery).data?.user ?? undefined;
   const [open, setOpen] = useState<'create' | 'keyboard' | 'palette'>();
   const navigate = useNavigate();
+  const client = useQueryClient();
   const [theme, setTheme] = useState(currentTheme);
   const close = () => setOpen(undefined);
   useLiveUpdates();
@@ -44,21 +83,41 @@ export function Shell() {
       return;
     }
     await forgetDrafts();
+    forgetLists();
     announceSignOut();
     // A new document: no data of the user stays in memory.
     location.assign('/sign-in');
   };
 
-  // What the user types before the palette is loaded.
+  // What the user types before the dialog is loaded.
   const typed = useRef('');
+  const isEntered = useRef(false);
+  const openPalette = useCallback(() => {
+    typed.current = '';
+    isEntered.current = false;
+    setOpen('palette');
+  }, []);
+  const create = () => {
+    typed.current = '';
+    setOpen('create');
+  };
   const commands = [
-    { key: 'c', name: 'New issue', run: () => setOpen('create') },
-    { key: 'g i', name: 'Go to the issues', run: () => void navigate({ to: '/issues' }) },
-    { key: 'g b', name: 'Go to the board', run: () => void navigate({ to: '/board' }) },
+    { key: 'c', name: 'New issue', run: create },
+    {
+      key: 'g i',
+      name: 'Go to the issues',
+      run: () => void navigate({ to: '/issues', search: lastSearch('/issues') }),
+    },
+    {
+      key: 'g b',
+      name: 'Go to the board',
+      run: () => void navigate({ to: '/board', search: lastSearch('/board') }),
+    },
     { key: 'g s', name: 'Go to the settings', run: () => void navigate({ to: '/settings' }) },
+    { key: 'Ctrl+z', name: 'Undo the last change', run: () => void undoLast() },
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
-    { key: '/', name: 'Search', run: () => setOpen('palette') },
+    { key: '/', name: 'Search', run: openPalette },
     { key: '?', name: 'Keyboard', run: () => setOpen('keyboard') },
   ];
   useCommands(commands, true);
@@ -67,13 +126,18 @@ export function Shell() {
       if (key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
       if (document.querySelector('dialog[open]') !== null) return;
-      typed.current = '';
-      setOpen('palette');
+      openPalette();
     });
     document.addEventListener('keydown', press);
-    requestIdleCallback(() => loadPalette().catch(() => undefined));
-    return () => document.removeEventListener('keydown', press);
-  }, []);
+    const stop = whenIdle(client, () => {
+      preloadPages();
+      for (const part of [CreateDialog, Palette, KeyboardHelp]) part.load().catch(() => undefined);
+    });
+    return () => {
+      document.removeEventListener('keydown', press);
+      stop();
+    };
+  }, [client, openPalette]);
   if (user === undefined) return null;
 
   return (
@@ -86,15 +150,11 @@ export function Shell() {
           <Logo /> <span className="brand-name">Tessera</span>
         </Link>
         <nav className="pages" aria-label="Pages">
-          <Link to="/issues" activeOptions={{ includeSearch: false }}>
-            Issues
-          </Link>
-          <Link to="/board" activeOptions={{ includeSearch: false }}>
-            Board
-          </Link>
+          <PageLink to="/issues" name="Issues" />
+          <PageLink to="/board" name="Board" />
         </nav>
         <div className="top-actions">
-          <button type="button" className="primary" onClick={() => setOpen('create')}>
+          <button type="button" className="primary" onClick={create}>
             <PlusIcon /> <span className="action-name">New issue</span>
           </button>
           <button
@@ -132,21 +192,9 @@ export function Shell() {
         </div>
       </header>
       <ConnectionNote />
-      <Suspense
-        fallback={
-          <main id="content" className="page" aria-busy="true">
-            <h1 className="visually-hidden">Loading…</h1>
-          </main>
-        }
-      >
-        <Outlet />
-      </Suspense>
-      {open === 'create' && <CreateDialog onClose={close} />}
-      {open === 'palette' && (
-        <Suspense fallback={<PaletteField typed={typed} onClose={close} />}>
-          <Palette typed={typed} onClose={close} />
-        </Suspense>
-      )}
+      <Outlet />
+      {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
+      {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
       {open === 'keyboard' && <KeyboardHelp onClose={close} />}
       <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />
       <Toasts />
@@ -154,10 +202,41 @@ export function Shell() {
   );
 }
 
-/** The field of the palette, until the palette is loaded. */
-function PaletteField({ typed, onClose }: { typed: RefObject<string>; onClose: () => void }) {
+/** Leads to the list as it was shown last, and from there to all issues. */
+function PageLink({ to, name }: { to: ListPath; name: string }) {
+  const last = useLastSearch(to);
+  const isThere = useLocation({ select: ({ pathname }) => pathname === to });
   return (
-    <Dialog title="Commands" onClose={onClose}>
+    <Link to={to} search={isThere ? {} : last} activeOptions={{ includeSearch: false }}>
+      {name}
+    </Link>
+  );
+}
+
+const quietMs = 500;
+
+/** Calls `act` when the page has its data and nothing to do. @returns a function that prevents it */
+function whenIdle(client: QueryClient, act: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = () => {
+    if (client.isFetching() > 0) timer = setTimeout(wait, quietMs);
+    else act();
+  };
+  let idle = 0;
+  const wait = () => {
+    idle = requestIdleCallback(look);
+  };
+  wait();
+  return () => {
+    clearTimeout(timer);
+    cancelIdleCallback(idle);
+  };
+}
+
+/** The field of the palette, until the palette is loaded. */
+function PaletteField({ typed, isEntered, onClose }: PaletteProps) {
+  return (
+    <Dialog title="Commands" onClose={onClose} isAtTop>
       <div className="palette">
         <input
           ref={focusFirst}
@@ -167,7 +246,11 @@ function PaletteField({ typed, onClose }: { typed: RefObject<string>; onClose: (
           maxLength={150}
           onChange={({ target }) => {
             typed.current = target.value;
+            isEntered.current = false;
           }}
+          onKeyDown={onKey((key) => {
+            if (key === 'Enter') isEntered.current = true;
+          })}
         />
       </div>
     </Dialog>

@@ -1,9 +1,15 @@
 import { useSyncExternalStore } from 'react';
+import { inOrder } from '../http/own-changes.ts';
 
 interface Toast {
   id: number;
   text: string;
+  undo?: (() => unknown) | undefined;
 }
+
+/** The time for which a change can be undone. */
+const undoMs = 10_000;
+const lookMs = 1_000;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;
@@ -14,10 +20,43 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
+function add(text: string, undo?: () => unknown): number {
+  lastId += 1;
+  set([...toasts.filter((toast) => toast.text !== text).slice(-2), { id: lastId, text, undo }]);
+  return lastId;
+}
+
+const dismiss = (id: number) => set(toasts.filter((toast) => toast.id !== id));
+
 /** Shows a message until the user closes it: it may explain why a change was undone. */
 export function notify(text: string): void {
-  lastId += 1;
-  set([...toasts.filter((toast) => toast.text !== text).slice(-2), { id: lastId, text }]);
+  add(text);
+}
+
+/** Says for ten seconds that something is done, and undoes it at a click or Ctrl Z. */
+export function notifyDone(text: string, undo?: () => unknown): void {
+  const id = add(text, undo);
+  const end = () => {
+    // It stays for who is about to use it.
+    if (document.querySelector(`[data-toast="${id}"]:is(:hover, :focus-within)`) === null) dismiss(id);
+    else setTimeout(end, lookMs);
+  };
+  setTimeout(end, undoMs);
+}
+
+function undo(toast: Toast): void {
+  dismiss(toast.id);
+  toast.undo?.();
+}
+
+/** Undoes the last change that can be undone, also one whose response has not arrived. */
+export async function undoLast(): Promise<void> {
+  await inOrder(async () => undefined);
+  // Its message is shown after the response.
+  setTimeout(() => {
+    const last = toasts.findLast((toast) => toast.undo !== undefined);
+    if (last !== undefined) undo(last);
+  });
 }
 
 export function Toasts() {
@@ -30,15 +69,15 @@ export function Toasts() {
   );
   return (
     <div className="toasts" role="status">
-      {shown.map(({ id, text }) => (
-        <div key={id} className="toast">
-          <span>{text}</span>
-          <button
-            type="button"
-            className="quiet"
-            aria-label="Dismiss"
-            onClick={() => set(toasts.filter((toast) => toast.id !== id))}
-          >
+      {shown.map((toast) => (
+        <div key={toast.id} className="toast" data-toast={toast.id}>
+          <span>{toast.text}</span>
+          {toast.undo !== undefined && (
+            <button type="button" onClick={() => undo(toast)}>
+              Undo
+            </button>
+          )}
+          <button type="button" className="quiet" aria-label="Dismiss" onClick={() => dismiss(toast.id)}>
             <span aria-hidden="true">✕</span>
           </button>
         </div>

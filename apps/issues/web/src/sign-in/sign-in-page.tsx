@@ -11,7 +11,7 @@ export function SignInPage() {
   const { next } = useSearch({ from: '/sign-in' });
   return (
     <main className="sign-in">
-      <div className="card">
+      <div className="sign-in-card">
         <h1>
           <Logo /> Sign in to Tessera
         </h1>

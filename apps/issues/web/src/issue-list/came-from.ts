@@ -1,0 +1,53 @@
+import { useSyncExternalStore } from 'react';
+import type { ListSearch } from './list-search.ts';
+
+export type ListPath = '/issues' | '/board';
+
+interface CameFrom {
+  /** The list or board that was shown last. */
+  to: ListPath;
+  searches: Partial<Record<ListPath, ListSearch>>;
+}
+
+const storageKey = 'tessera-came-from';
+const listeners = new Set<() => void>();
+let last: CameFrom = read();
+
+function read(): CameFrom {
+  const nowhere: CameFrom = { to: '/issues', searches: {} };
+  try {
+    return { ...nowhere, ...(JSON.parse(sessionStorage.getItem(storageKey) ?? '{}') as Partial<CameFrom>) };
+  } catch {
+    return nowhere;
+  }
+}
+
+/** Remembers the filters, order and search of a list of this tab, so that the way back leads there. */
+export function noteList(to: ListPath, search: ListSearch): void {
+  last = { to, searches: { ...last.searches, [to]: search } };
+  sessionStorage.setItem(storageKey, JSON.stringify(last));
+  for (const listener of listeners) listener();
+}
+
+/** The lists of one person are not those of the next. */
+export const forgetLists = () => sessionStorage.removeItem(storageKey);
+
+export const lastSearch = (to: ListPath): ListSearch => last.searches[to] ?? {};
+
+function useCameFrom(): CameFrom {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => last,
+  );
+}
+
+export const useLastSearch = (to: ListPath): ListSearch => useCameFrom().searches[to] ?? {};
+
+/** The list from which an issue was opened. */
+export function useWayBack(): { to: ListPath; search: ListSearch; name: string } {
+  const { to, searches } = useCameFrom();
+  return { to, search: searches[to] ?? {}, name: to === '/board' ? 'Board' : 'Issues' };
+}

@@ -1,0 +1,19 @@
+import { lazyPart } from './shell/lazy-part.tsx';
+
+// Everything but the list is loaded after it, or with the page that needs it.
+export const IssuePage = lazyPart(async () => (await import('./issue/issue-page.tsx')).IssuePage);
+export const BoardPage = lazyPart(async () => (await import('./board/board-page.tsx')).BoardPage);
+export const SettingsPage = lazyPart(async () => (await import('./settings/settings-page.tsx')).SettingsPage);
+
+const pages = { '/issues/': IssuePage, '/board': BoardPage, '/settings': SettingsPage };
+
+/** Loads the page of the address while the session is read. */
+export function preloadPage(): void {
+  for (const [path, page] of Object.entries(pages))
+    if (location.pathname.startsWith(path)) page.load().catch(() => undefined);
+}
+
+/** So that they open without a connection. */
+export function preloadPages(): void {
+  for (const page of Object.values(pages)) page.load().catch(() => undefined);
+}
