@@ -73,8 +73,8 @@ export function afterPlace({ sort, after }: IssueListRequest): Sql[] {
 }
 
 /**
- * How the rows of other tables are found: `each` looks into their index for a row `i`; `all` reads at most so many ids first, and
- * compares the rows with them.
+ * How the rows of other tables are found: `each` looks into their index for a row `i`; `all` reads that many ids first, at
+ * most, and compares the rows with them.
  */
 export type Lookup = 'each' | { all: number };
 

@@ -189,7 +189,7 @@ function totalOf(request: TrackedRequest): Pick<Look, 'total' | 'isWhole'> {
   };
 }
 
-/** Whether a list has at most so many issues before its filters. */
+/** Whether a list has no more than `max` issues before its filters. */
 function isShort(request: TrackedRequest, max: number): Sql {
   const all = wholeWalk({ ...request, sort: completeOrder(), after: undefined });
   return Prisma.sql`${countWalks([all], max + 1)} <= ${literal(max)}`;

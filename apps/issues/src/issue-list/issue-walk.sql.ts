@@ -137,8 +137,8 @@ export function namesOf({ filters, labelIds }: Pick<IssueListRequest, 'filters' 
 }
 
 /**
- * The rows `i` of a walk, in order. The first column of the index is in the order and in both bounds, so that no other index serves,
- * whatever the statistics say.
+ * The rows `i` of a walk, in order. The first column of the index is in the order and in both bounds, so that no other index serves
+ * with any statistics.
  */
 export function walk({ column, value, sort, after, from, before }: Walk): Sql {
   const descending = sort[0]?.descending ?? true;

@@ -166,7 +166,7 @@ describe('a text', () => {
     const number = other.replace(/\D/g, '');
     const { key } = await ada.api.create({
       title: 'References',
-      description: `@bob and @nobody, see ${other}, #${number} and UTF-8, not \`@bob\` or \`${other}\``,
+      description: `@bob and @unknown, see ${other}, #${number} and UTF-8, not \`@bob\` or \`${other}\``,
     });
     await ada.api.addComment(key, `**@bob**, again: ${other.toLowerCase()}`);
     const page = await web.openAs(ada, `/issues/${key}`);
