@@ -6,6 +6,7 @@ import { ApiSurface } from '@tessera/testing/fuzz';
 import { accessLine } from '@tessera/testing/leaks';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
+import { createClient, redirectUri } from './support/clients.ts';
 import {
   anIdentity,
   aPassword,
@@ -21,7 +22,7 @@ import './support/response-guard.ts';
 const path = '/internal/events';
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ REFRESH_REUSE_LEEWAY_SECONDS: '0' });
+  app = await startTestApp({ REFRESH_REUSE_LEEWAY_SECONDS: '0', HOSTED_SIGN_IN: 'on' });
 });
 afterAll(() => app.close());
 
@@ -98,7 +99,13 @@ describe('the largest request of every operation that writes causes at most two 
       internal('delete', identityPath(target, `/sessions/${await familyOf(target.refreshToken)}`)),
     introspectToken: ({ accessToken }) =>
       internal('post', '/internal/introspect').type('form').send({ token: accessToken }),
+    createClient: () => internal('post', '/internal/clients').send(aClient),
+    updateClient: async () => internal('patch', await clientPath()).send({ name: 'Wiki of Acme' }),
+    disableClient: async () => internal('delete', await clientPath()),
+    rotateClientSecret: async () => internal('post', `${await clientPath()}/rotate-secret`),
   };
+  const aClient = { name: 'Wiki', kind: 'confidential', redirect_uris: [redirectUri] };
+  const clientPath = async () => `/internal/clients/${(await createClient(app)).client_id}`;
   const writes = new ApiSurface(readApiDocument('identity')).operations.filter(
     ({ method }) => method !== 'GET',
   );

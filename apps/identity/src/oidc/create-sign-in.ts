@@ -51,7 +51,7 @@ interface SignInParts {
 }
 
 /** The access rules of the service that its other endpoints have, too. */
-interface SignInAccess {
+export interface SignInAccess {
   anyOrigin: Access<undefined>;
   tokenClients: Access<undefined>;
   bearers: Access<undefined>;

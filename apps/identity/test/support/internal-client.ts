@@ -1,7 +1,7 @@
 import type { Test } from 'supertest';
 import { serviceToken, type TestApp } from './test-app.ts';
 
-type Method = 'get' | 'post' | 'put' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** Sends requests to the internal API with the service token. */
 export function internalClient(app: () => Pick<TestApp, 'http'>) {
