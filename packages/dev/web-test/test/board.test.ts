@@ -176,6 +176,8 @@ describe('the board', () => {
     const page = await web.openAs(ada, '/board?priority=CRITICAL');
     await column(page, 'Closed').getByText('70 issues').waitFor();
     const cards = column(page, 'Closed').getByRole('listitem');
+    // The counts and the cards are two responses.
+    await cards.nth(49).waitFor();
     expect(await cards.count()).toBe(50);
     await page.getByRole('button', { name: 'Show more in Closed' }).click();
     await card(page, 'Closed', 'Many 70').waitFor();
