@@ -198,7 +198,8 @@ describe('POST /api/v1/issues/', () => {
       201,
       'links.0.colour, links.1.ref.size',
     ]);
-    expect((await ann.put(path, nested.body).expect(200)).headers).not.toHaveProperty('x-ignored-fields');
+    const again = await ann.put(`/api/v1/issues/${nested.body.id}/`, nested.body).expect(200);
+    expect(again.headers).not.toHaveProperty('x-ignored-fields');
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field-${index}`, 1]));
     const long = await ann.post('/api/v1/issues/', { title: 'x', ['x'.repeat(5000)]: 1, ...many });
     const names = String(long.headers['x-ignored-fields']).split(', ');

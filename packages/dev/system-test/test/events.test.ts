@@ -135,4 +135,35 @@ describe('two replicas of each service that write events', () => {
     expect(copy.size).toBe(size + 2);
     for await (const { key, title } of issues.list()) expect([key, copy.get(key)]).toEqual([key, title]);
   });
+
+  it('join what an actor does to many watchers into "n more", which both replicas show', async () => {
+    const [busy, watcher] = [await signUp(stack, 'busy'), await signUp(stack, 'watcher')];
+    const clients = ({ access_token: token }: TokenResponse) =>
+      stack.issues.map(({ url }) => new IssuesClient({ baseUrl: url, token }));
+    const [writers, watchers] = [clients(busy), clients(watcher)];
+    const { id } = await first(writers).create({ title: 'Watched by many' });
+    await first(watchers).watch(id);
+    await stack.sql(
+      'issues',
+      'INSERT INTO issue_watchers (issue_id, user_id) SELECT $1, gen_random_uuid() FROM generate_series(1, 4000)',
+      [id],
+    );
+    const shownBy = async (client: IssuesClient) => {
+      const counts: number[] = [];
+      for await (const { more_count } of client.notifications()) counts.push(more_count);
+      return counts;
+    };
+    let sent = 0;
+    const isJoined = async () => (await shownBy(first(watchers))).some((more) => more > 0);
+    while (!(await isJoined())) {
+      await Promise.all(writers.map((client) => client.addComment(id, 'One more')));
+      sent += writers.length;
+    }
+    for (const client of watchers)
+      await eventually(
+        () => shownBy(client),
+        (shown) => shown.reduce((sum, more) => sum + 1 + more, 0) === sent,
+      );
+    expect((await shownBy(first(watchers))).length).toBeLessThan(sent);
+  });
 });
