@@ -374,3 +374,19 @@ it('each class of the styles belongs to one file, so that no page changes anothe
   expect([...owners].filter(([, files]) => files.size > 1).map(([name]) => name)).toEqual([]);
   expect(owners.size).toBeGreaterThan(50);
 });
+
+it('each class of an element has a style, so that none is lost when styles move', () => {
+  const folder = fileURLToPath(new URL('../../../../apps/issues/web/src/', import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const textOf = (extension: string) =>
+    files
+      .filter((file) => file.endsWith(extension))
+      .map((file) => readFileSync(`${folder}${file}`, 'utf8'))
+      .join('\n');
+  const styled = new Set(Array.from(textOf('.css').matchAll(/\.([a-z][\w-]*)/g), ([, name]) => name));
+  const used = Array.from(textOf('.tsx').matchAll(/className="([^"]+)"/g), ([, names = '']) =>
+    names.split(' '),
+  );
+  expect(used.flat().filter((name) => !styled.has(name))).toEqual([]);
+  expect(used.length).toBeGreaterThan(50);
+});

@@ -102,9 +102,7 @@ export function BoardColumn(props: ColumnProps) {
         </div>
       )}
       {list.isPending && <p className="muted">Loading…</p>}
-      {list.isSuccess && issues.length === 0 && !list.hasNextPage && (
-        <p className="muted column-empty">No issues</p>
-      )}
+      {list.isSuccess && issues.length === 0 && !list.hasNextPage && <p className="muted">No issues</p>}
       <ol>
         {issues.map((issue) => (
           <Card

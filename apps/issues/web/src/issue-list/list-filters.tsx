@@ -114,7 +114,7 @@ export function ListFilters({ search, onChange, onReset, searchField, isBoard = 
         onChange={([label]) => onChange({ label: label === search.label ? undefined : label })}
       />
       {!isBoard && (
-        <label className="order">
+        <label>
           <span className="visually-hidden">Order</span>
           <select
             value={search.order ?? '-created_at'}

@@ -33,7 +33,7 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
   const current = statuses.filter((value) => isOnAll(({ status }) => status === value));
   return (
     <Dialog title={`${fieldTitles[field]} of ${of}`} onClose={onClose} isAtTop>
-      <div className="choices">
+      <div>
         {field === 'status' && (
           <Choices
             {...common}
