@@ -129,6 +129,7 @@ describe('a page of cached summaries', () => {
       etag: expect.stringMatching(/^W\/"[\w-]{16}"$/),
       items: '[]',
       end: undefined,
+      isWhole: true,
       total: 0,
     });
   });
