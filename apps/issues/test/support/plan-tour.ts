@@ -17,7 +17,7 @@ export interface TourOf {
 type Send = (tour: TourOf) => PromiseLike<Response>;
 
 /** A name, a request, and the maximum number of blocks of a statement that looks at a limited number of rows. */
-type Request = [name: string, send: Send, max?: number | undefined];
+type Request = [name: string, send: Send, max: number | undefined];
 
 const read = (
   path: string | ((tour: TourOf) => string),
@@ -29,14 +29,12 @@ const read = (
   max,
 ];
 function write(name: string, send: Send, made?: string): Request {
-  return [
-    `write ${name}`,
-    async (tour) => {
-      const response = await send(tour);
-      if (made !== undefined) tour.made[made] = response.body.id;
-      return response;
-    },
-  ];
+  const sent: Send = async (tour) => {
+    const response = await send(tour);
+    if (made !== undefined) tour.made[made] = response.body.id;
+    return response;
+  };
+  return [`write ${name}`, sent, undefined];
 }
 
 const labels = '/api/v1/labels/';
