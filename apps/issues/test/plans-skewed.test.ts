@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isOfEvents } from '@tessera/testing/round-trips';
+import { isInBackground } from '@tessera/testing/round-trips';
 import { type SentStatement, StatementPlans } from '@tessera/testing/statement-plans';
 import pg from 'pg';
 import { Prisma } from '../src/generated/prisma/client.ts';
@@ -96,7 +96,7 @@ describe(`among ${sizes.join(', ')} issues and twice as many people, one of them
 /** The statement of each place that reads most, without those that process events at random times. */
 function largest(statements: readonly SentStatement[]): SentStatement[] {
   const byPlace = new Map<string, SentStatement>();
-  for (const one of statements.filter(({ text }) => !isOfEvents('', text)))
+  for (const one of statements.filter(({ text }) => !isInBackground('', text)))
     if (one.buffers >= (byPlace.get(one.place)?.buffers ?? 0)) byPlace.set(one.place, one);
   return [...byPlace.values()];
 }

@@ -64,12 +64,12 @@ const remarks = [
 export const labels = {
   bug: '#d1242f',
   feature: '#0969da',
-  billing: '#9a6700',
+  payments: '#9a6700',
   performance: '#8250df',
   mobile: '#1a7f37',
   'needs answer': '#57606a',
 } as const;
-const areas = ['billing', 'performance', 'mobile', 'needs answer'] as const;
+const areas = ['payments', 'performance', 'mobile', 'needs answer'] as const;
 
 const paths: DemoIssue['path'][] = [
   [],

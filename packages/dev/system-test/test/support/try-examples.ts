@@ -4,6 +4,7 @@ import { ExampleCaller } from './examples.ts';
 
 const created = z.object({ id: z.string() });
 const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
+const clientOf = z.object({ client_id: z.string() });
 const deliveryList = z.array(z.object({ id: z.int() })).min(1);
 const listed = z.array(created).min(1);
 const conflicts = z.object({ sync: z.object({ conflicts: listed }) });
@@ -94,6 +95,13 @@ async function tryIdentityExamples(identity: ExampleCaller): Promise<void> {
   await identity.send('listAuditEvents');
   await identity.send('listIdentityEvents');
   await identity.send('deleteIdentity', { parameters });
+
+  const client = clientOf.parse(await identity.send('createClient'));
+  await identity.send('listClients');
+  await identity.send('getClient', { parameters: client });
+  await identity.send('updateClient', { parameters: client });
+  await identity.send('rotateClientSecret', { parameters: client });
+  await identity.send('disableClient', { parameters: client });
 }
 
 /** Sends the example of each operation of issues as a superuser. The tracker is a GitLab with an issue 17. */

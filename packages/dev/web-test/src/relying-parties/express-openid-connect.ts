@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { auth } from 'express-openid-connect';
 import type { RelyingParty } from './relying-party.ts';
 
 export const expressOpenidConnect: RelyingParty = {
@@ -9,7 +8,9 @@ export const expressOpenidConnect: RelyingParty = {
   signOutPath: '/logout',
   signsOutEverywhere: true,
   refreshes: true,
-  serve: (app, { issuer, clientId, clientSecret, baseUrl }) => {
+  serve: async (app, { issuer, clientId, clientSecret, baseUrl }) => {
+    // Jest cannot load it.
+    const { auth } = await import('express-openid-connect');
     app.use(
       auth({
         issuerBaseURL: issuer,

@@ -1,6 +1,7 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import express, { type Express } from 'express';
+import { fileURLToPath } from 'node:url';
+import type { Express } from 'express';
 
 /** The client of an application at the identity service. */
 export interface ClientSettings {
@@ -28,16 +29,21 @@ export interface RelyingParty {
   serve: (app: Express, settings: ClientSettings) => void | Promise<void>;
 }
 
-/** Creates the client by the internal API, and starts the application. */
+/** Starts the application, and creates its client by the internal API. */
 export async function startRelyingParty(
-  { callbackPath, serve }: RelyingParty,
+  { name, callbackPath }: RelyingParty,
   issuer: string,
   createClient: (body: object) => Promise<{ client_id: string; client_secret: string }>,
 ) {
-  const app = express();
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const baseUrl = `http://localhost:${(server.address() as AddressInfo).port}`;
+  const execArgv = ['--import', 'tsx', '--conditions=@tessera/source'];
+  const app = fork(fileURLToPath(new URL('serve.ts', import.meta.url)), [name], { execArgv });
+  const answer = async () => {
+    const [message] = await Promise.race([once(app, 'message'), once(app, 'exit')]);
+    if (typeof message !== 'object') throw new Error(`${name} has ended`);
+    return message as unknown;
+  };
+  const { port } = (await answer()) as { port: number };
+  const baseUrl = `http://localhost:${port}`;
   const client = await createClient({
     name: 'Helpdesk',
     kind: 'confidential',
@@ -45,16 +51,13 @@ export async function startRelyingParty(
     post_logout_redirect_uris: [baseUrl, `${baseUrl}/`],
     scopes: ['openid', 'email', 'profile'],
   });
-  app.get('/', (_request, response) => {
-    response.type('html').send('<!doctype html><html lang="en"><title>Helpdesk</title><h1>Helpdesk</h1>');
-  });
-  await serve(app, { issuer, clientId: client.client_id, clientSecret: client.client_secret, baseUrl });
-  return {
-    baseUrl,
+  const settings: ClientSettings = {
+    issuer,
     clientId: client.client_id,
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    clientSecret: client.client_secret,
+    baseUrl,
   };
+  app.send(settings);
+  await answer();
+  return { baseUrl, clientId: client.client_id, stop: () => void app.kill() };
 }

@@ -1,0 +1,24 @@
+// Serves an application in a process of its own, because Jest cannot load all of their libraries. The first message to the
+// parent has the port; the parent answers with the settings of the client.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { authJs } from './auth-js.ts';
+import { expressOpenidConnect } from './express-openid-connect.ts';
+import { openidClient5 } from './openid-client-5.ts';
+import { openidClient6 } from './openid-client-6.ts';
+import type { ClientSettings } from './relying-party.ts';
+
+const [, , name] = process.argv;
+const library = [authJs, expressOpenidConnect, openidClient5, openidClient6].find((one) => one.name === name);
+if (library === undefined) throw new Error(`there is no application ${name}`);
+const app = express();
+const server = app.listen(0, '127.0.0.1');
+await once(server, 'listening');
+process.send?.({ port: (server.address() as AddressInfo).port });
+const [settings] = (await once(process, 'message')) as [ClientSettings];
+app.get('/', (_request, response) => {
+  response.type('html').send('<!doctype html><html lang="en"><title>Helpdesk</title><h1>Helpdesk</h1>');
+});
+await library.serve(app, settings);
+process.send?.({ isReady: true });
