@@ -28,7 +28,7 @@ export const authJs: RelyingParty = {
       secret: randomBytes(32).toString('hex'),
       trustHost: true,
     };
-    app.use('/auth/*path', ExpressAuth(config));
+    app.use('/auth', ExpressAuth(config));
     app.get('/user', async (request, response) => {
       const session = await getSession(request, config);
       response.json(session?.user ?? {});
