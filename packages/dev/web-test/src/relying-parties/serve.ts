@@ -12,6 +12,8 @@ import type { ClientSettings } from './relying-party.ts';
 const [, , name] = process.argv;
 const library = [authJs, expressOpenidConnect, openidClient5, openidClient6].find((one) => one.name === name);
 if (library === undefined) throw new Error(`there is no application ${name}`);
+// It ends with its parent.
+process.on('disconnect', () => process.exit());
 const app = express();
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
