@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { ExpressAuth, type ExpressAuthConfig, getSession } from '@auth/express';
+import type { Request, RequestHandler } from 'express';
 import type { RelyingParty } from './relying-party.ts';
+
+interface AuthExpress {
+  ExpressAuth: (config: object) => RequestHandler;
+  getSession: (request: Request, config: object) => Promise<{ user?: object } | null>;
+}
+
+// With its own types, those of browsers would be known in the whole program: they refer to preact, and preact to the DOM.
+const library: string = '@auth/express';
 
 /** Auth.js has no refresh of its own, and its sign-out ends only the session of the application. */
 export const authJs: RelyingParty = {
@@ -12,8 +20,9 @@ export const authJs: RelyingParty = {
   signOutButton: 'Sign out',
   signsOutEverywhere: false,
   refreshes: false,
-  serve: (app, { issuer, clientId, clientSecret }) => {
-    const config: ExpressAuthConfig = {
+  serve: async (app, { issuer, clientId, clientSecret }) => {
+    const { ExpressAuth, getSession } = (await import(library)) as AuthExpress;
+    const config = {
       providers: [
         {
           id: 'tessera',
