@@ -6,7 +6,7 @@ import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { refreshIssue } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notifyDone, takeBack } from '../shell/toasts.tsx';
 
 export const commentFieldId = 'new-comment';
 
@@ -27,7 +27,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
       const params = { id: issue.key };
       const { id } = await call('addComment', { params, body: { body: text }, idempotencyKey });
       comment.sent(text);
-      notifyDone('Comment added', () => takeBack(id, text));
+      notifyDone('Comment added', () => undo(id, text));
       await Promise.all([
         refreshIssue(client, issue.key),
         client.invalidateQueries({ queryKey: ['issues'] }),
@@ -42,15 +42,14 @@ export function CommentForm({ issue }: { issue: Issue }) {
   const latest = useRef(comment);
   latest.current = comment;
   /** Deletes the comment; its text is a draft again, unless another one is typed. */
-  const takeBack = async (id: string, sent: string) => {
-    try {
-      await call('deleteComment', { params: { id: issue.key, comment_id: id } });
-      if (latest.current.draft.text === '') latest.current.setText(sent);
-    } catch (error) {
-      notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
-    }
-    await refreshIssue(client, issue.key);
-  };
+  const undo = (id: string, sent: string) =>
+    takeBack(
+      async () => {
+        await call('deleteComment', { params: { id: issue.key, comment_id: id } });
+        if (latest.current.draft.text === '') latest.current.setText(sent);
+      },
+      () => refreshIssue(client, issue.key),
+    );
 
   return (
     <form

@@ -12,7 +12,7 @@ import { Avatar } from '../people/avatar.tsx';
 import { Confirm } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
 import { RelativeTime } from '../shell/relative-time.tsx';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { referencesOf } from './references-of.ts';
 
@@ -48,9 +48,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
       });
       // Only as it was saved: it may have been edited since.
       notifyDone('Comment changed', () =>
-        call('updateComment', { params, body: { body: before }, ifMatch: tag })
-          .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
-          .finally(refresh),
+        takeBack(() => call('updateComment', { params, body: { body: before }, ifMatch: tag }), refresh),
       );
     } catch (error) {
       notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
@@ -139,9 +137,7 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, on
         const { tag } = await readTag('updateComment', { params, body });
         const before = { body: comment.body };
         notifyDone('Comment changed', () =>
-          call('updateComment', { params, body: before, ifMatch: tag })
-            .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
-            .finally(onSaved),
+          takeBack(() => call('updateComment', { params, body: before, ifMatch: tag }), onSaved),
         );
       }
       const isSent = handle.sent(text);

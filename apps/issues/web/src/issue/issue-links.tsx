@@ -6,7 +6,7 @@ import { refreshIssue } from '../http/queries.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notifyDone, takeBack } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
 
@@ -29,14 +29,7 @@ export function IssueLinks({ issue }: { issue: Issue }) {
   const [isOpen, setOpen] = useState(false);
   const isReadOnly = !mayChange(issue, useUser());
   const refresh = () => refreshIssue(client, issue.key);
-  const undo = async (act: () => Promise<unknown>) => {
-    try {
-      await act();
-    } catch (error) {
-      notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
-    }
-    await refresh();
-  };
+  const undo = (act: () => Promise<unknown>) => takeBack(act, refresh);
   return (
     <section className="links" aria-labelledby="links-title">
       <div className="section-head">

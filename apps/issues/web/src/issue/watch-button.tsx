@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
 import { call } from '../http/api.ts';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 
 /** Whether the user is notified of changes: shown at once, undone if the service refuses. */
 export function WatchButton({ issue }: { issue: Issue }) {
@@ -16,9 +16,10 @@ export function WatchButton({ issue }: { issue: Issue }) {
     try {
       await call(isWatching ? 'startWatching' : 'stopWatching', { params });
       notifyDone(isWatching ? `Watching ${issue.key}` : `No longer watching ${issue.key}`, () =>
-        call(isWatching ? 'stopWatching' : 'startWatching', { params })
-          .catch((error) => notify(`Not undone: ${error instanceof Error ? error.message : ''}`))
-          .finally(() => client.invalidateQueries({ queryKey })),
+        takeBack(
+          () => call(isWatching ? 'stopWatching' : 'startWatching', { params }),
+          () => client.invalidateQueries({ queryKey }),
+        ),
       );
     } catch (error) {
       client.setQueryData(queryKey, data);

@@ -4,7 +4,7 @@ import { call, readTag } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { inOrder } from '../http/own-changes.ts';
 import { issueQuery, refreshIssue, refreshParts } from '../http/queries.ts';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 import { type Changed, isSameValue, type UndoableField } from './changed.ts';
 
 type Label = Issue['labels'][number];
@@ -22,18 +22,18 @@ export async function undoChanges(
   changes: readonly Changed[],
 ): Promise<void> {
   const keys = changes.map(({ after }) => after.key);
-  try {
+  const undo = async () => {
     const conflicts = await inOrder(() =>
       field === 'labels' ? undoLabels(client, changes) : undoEach(client, field, changes),
     );
     const isWhole = conflicts.length === 0;
     if (!isWhole) notify(`Not undone: another person has changed ${conflicts.join(', ')} since.`);
     if (conflicts.length < keys.length) notifyDone('Undone');
-  } catch (error) {
-    notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
-  }
-  void client.invalidateQueries({ queryKey: ['issues'] });
-  void client.invalidateQueries({ queryKey: ['counts'] });
+  };
+  await takeBack(undo, () => {
+    void client.invalidateQueries({ queryKey: ['issues'] });
+    void client.invalidateQueries({ queryKey: ['counts'] });
+  });
 }
 
 /** @returns the keys of the issues that another person has changed */

@@ -8,7 +8,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { LabelMark } from '../shell/icons.tsx';
 import { newLabelColor } from '../shell/label-colors.ts';
-import { notify, notifyDone } from '../shell/toasts.tsx';
+import { notifyDone, takeBack } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { QueryState } from './query-state.tsx';
 
@@ -95,7 +95,9 @@ function LabelForm({ label, onSaved, onUndone }: LabelFormProps) {
     if (label === undefined) {
       const { id } = await call('createLabel', { body });
       await onSaved();
-      notifyDone(`Label ${name} created`, () => undo(() => call('deleteLabel', { params: { id } })));
+      notifyDone(`Label ${name} created`, () =>
+        takeBack(() => call('deleteLabel', { params: { id } }), onUndone),
+      );
       return;
     }
     const params = { id: label.id };
@@ -104,17 +106,9 @@ function LabelForm({ label, onSaved, onUndone }: LabelFormProps) {
     const before = { name: label.name, color: label.color };
     // Only as it was saved: another person may have changed it since.
     notifyDone(`Label ${name} changed`, () =>
-      undo(() => call('updateLabel', { params, body: before, ifMatch: tag })),
+      takeBack(() => call('updateLabel', { params, body: before, ifMatch: tag }), onUndone),
     );
   });
-  const undo = async (act: () => Promise<unknown>) => {
-    try {
-      await act();
-    } catch (error) {
-      notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
-    }
-    await onUndone();
-  };
   return (
     <form ref={form.ref} onSubmit={form.onSubmit}>
       <Field state={form} label="Name" name="name" required maxLength={50} defaultValue={label?.name} />

@@ -44,6 +44,16 @@ export function notifyDone(text: string, undo?: () => unknown): void {
   setTimeout(end, undoMs);
 }
 
+/** Takes a change back, or says why not. `refresh` runs in both cases. */
+export async function takeBack(act: () => Promise<unknown>, refresh: () => unknown): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    notify(`Not undone: ${error instanceof Error ? error.message : ''}`);
+  }
+  await refresh();
+}
+
 function undo(toast: Toast): void {
   dismiss(toast.id);
   toast.undo?.();
