@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue, IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
 import { type ReactNode, useState } from 'react';
-import { labelsQuery } from '../http/queries.ts';
+import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { personName, priorities, priorityNames, statusNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
@@ -27,6 +27,10 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
   const { data: known = [] } = useQuery(labelsQuery);
   const { status, allowed_transitions, priority, assignee, labels } = issue;
   const nextStatuses = [status, ...allowed_transitions.filter((one) => one !== status)];
+  const client = useQueryClient();
+  // The next key can come before the page shows the last change.
+  const labelIds = () =>
+    (client.getQueryData(issueQuery(issue.key).queryKey) ?? issue).labels.map(({ id }) => id);
   const changeLabels = (ids: readonly string[], ...made: Label[]) => {
     const all = [
       ...labels,
@@ -51,8 +55,8 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
     if ('status' in one) void save({ field: 'status', shown: one, sent: one });
     else if ('priority' in one) void save({ field: 'priority', shown: one, sent: one });
     else if ('assignee' in one) assign(one.assignee);
-    else if ('add' in one) changeLabels([...labels.map(({ id }) => id), one.add.id], one.add);
-    else changeLabels(labels.map(({ id }) => id).filter((id) => id !== one.remove.id));
+    else if ('add' in one) changeLabels([...labelIds(), one.add.id], one.add);
+    else changeLabels(labelIds().filter((id) => id !== one.remove.id));
   };
   useCommands([
     { key: 's', name: 'Change the status', run: open('status') },
@@ -142,7 +146,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           selected={labels.map(({ id }) => id)}
           isMultiple
           onCreate={createLabel}
-          onChange={changeLabels}
+          onChange={(ids) => changeLabels(ids)}
         />
       </Property>
       <Property name="Changed">

@@ -13,7 +13,8 @@ export interface ChoicesProps {
   options: readonly Option[];
   selected: readonly string[];
   isMultiple?: boolean;
-  onChange: (selected: string[]) => void;
+  /** @param value the one that was chosen, or taken away */
+  onChange: (selected: string[], value: string) => void;
   /** Searches outside; without it, the options are filtered by name. */
   onSearch?: ((text: string) => void) | undefined;
   /** The options for what was typed have not arrived yet. */
@@ -32,16 +33,12 @@ interface ClosableProps extends ChoicesProps {
 
 /** A search field with a listbox (ARIA combobox pattern). Takes the focus. */
 export function Choices(props: ClosableProps) {
-  const {
-    label,
-    selected,
-    isMultiple = false,
-    onChange,
-    onSearch,
-    isPending = false,
-    onCreate,
-    onClose,
-  } = props;
+  const { label, isMultiple = false, onChange, onSearch, isPending = false, onCreate, onClose } = props;
+  // The next key can come before what was chosen has arrived from outside.
+  const outside = props.selected.join();
+  const [chosen, setChosen] = useState({ outside, selected: props.selected });
+  if (chosen.outside !== outside) setChosen({ outside, selected: props.selected });
+  const { selected } = chosen.outside === outside ? chosen : props;
   const [search, setSearch] = useState('');
   const words = search.trim().toLowerCase();
   const found =
@@ -73,9 +70,13 @@ export function Choices(props: ClosableProps) {
     if (option === undefined) return;
     const { value } = option;
     if (value === createValue) onCreate?.(search.trim());
-    else if (!isMultiple) onChange([value]);
-    else if (selected.includes(value)) onChange(selected.filter((one) => one !== value));
-    else onChange([...selected, value]);
+    else if (!isMultiple) onChange([value], value);
+    else {
+      const isOn = selected.includes(value);
+      const next = isOn ? selected.filter((one) => one !== value) : [...selected, value];
+      setChosen({ outside, selected: next });
+      onChange(next, value);
+    }
     if (!isMultiple) return onClose();
     // The next one can be typed.
     find('');

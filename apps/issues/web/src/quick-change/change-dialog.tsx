@@ -97,16 +97,9 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
               .filter((id) => isOnAll((one) => one.labels.some((label) => label.id === id)))}
             isMultiple
             onCreate={createLabel}
-            onChange={(ids) => {
-              const before = labels.filter(({ id }) =>
-                isOnAll((one) => one.labels.some((label) => label.id === id)),
-              );
-              const removed = before.find(({ id }) => !ids.includes(id));
-              const added = labels.find(
-                ({ id }) => ids.includes(id) && before.every((label) => label.id !== id),
-              );
-              if (removed !== undefined) onChange({ remove: removed });
-              if (added !== undefined) onChange({ add: added });
+            onChange={(ids, value) => {
+              const label = labels.find(({ id }) => id === value);
+              if (label !== undefined) onChange(ids.includes(value) ? { add: label } : { remove: label });
             }}
           />
         )}
