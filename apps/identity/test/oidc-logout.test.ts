@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CreatedClient } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { createClient, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
@@ -173,7 +174,7 @@ describe('a client with a back-channel address', () => {
     await nextCode(browser, client);
     await browser.get('/oidc/logout', { id_token_hint: tokens.id_token });
     await deliver();
-    while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventually(() => received.length > 0);
     const token = new URLSearchParams(received[0]).get('logout_token') ?? '';
     const { body: keys } = await app.http.get('/jwks');
     const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys), {

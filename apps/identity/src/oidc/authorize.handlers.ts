@@ -5,6 +5,7 @@ import { accountPage } from '../pages/account-page.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import { type NewPasswordError, newPasswordPage } from '../pages/new-password-page.ts';
 import { type SignInError, signInPage } from '../pages/sign-in-page.ts';
+import { PasswordProblem } from '../passwords/password-policy.ts';
 import type { SsoCookie } from '../sso/sso-cookie.ts';
 import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
 import type { Authorization, AuthorizationService } from './authorization.service.ts';
@@ -235,7 +236,8 @@ function refusalOf(error: unknown, hasNewPassword: boolean): Refusal | undefined
   if (code === 'password_change_required') return { status: 200, error: undefined, choosesPassword: true };
   if (code === 'password_expired') return { status: 422, error: { code } };
   if (code === 'invalid_grant') return { status: 422, error: { code }, choosesPassword: hasNewPassword };
-  if (status === 422) return { status, error: { code: newPasswordErrorOf(error) }, choosesPassword: true };
+  if (error instanceof PasswordProblem)
+    return { status, error: { code: error.fault }, choosesPassword: true };
   if (status === 429)
     return {
       status,
@@ -243,11 +245,4 @@ function refusalOf(error: unknown, hasNewPassword: boolean): Refusal | undefined
       error: { code: 'too_many_requests', retryAfterSeconds: Number(retryAfter) },
     };
   return status === 503 ? { status, retryAfter, error: { code: 'unavailable' } } : undefined;
-}
-
-function newPasswordErrorOf({ errors }: ProblemError): NewPasswordError['code'] {
-  const message = errors?.[0]?.message ?? '';
-  if (message.startsWith('must be at least')) return 'too_short';
-  if (message.startsWith('must be at most')) return 'too_long';
-  return message.startsWith('must differ') ? 'unchanged' : 'too_common';
 }

@@ -46,9 +46,9 @@ function toHex(channels: readonly number[]): string {
 }
 
 function luminanceOf(color: string): number {
-  const [red, green, blue] = toRgb(color).map((channel) => {
+  const [red = 0, green = 0, blue = 0] = toRgb(color).map((channel) => {
     const share = channel / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  }) as unknown as Rgb;
+  });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }

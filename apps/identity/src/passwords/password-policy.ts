@@ -1,11 +1,23 @@
 import { passwordMaxBytes } from '@tessera/contracts';
-import { validationProblem } from '@tessera/service-kit';
+import { ProblemError, validationProblem } from '@tessera/service-kit';
 import { fitsBcrypt } from './password-hasher.ts';
 
 /** Attributes of the account that are easy to guess and must not be its password. */
 export interface PasswordContext {
   email: string;
   username: string;
+}
+
+type PasswordFault = 'too_short' | 'too_long' | 'too_common' | 'unchanged';
+
+/** The 422 problem of a password, with the fault for a page in the language of the person. */
+export class PasswordProblem extends ProblemError {
+  readonly fault: PasswordFault;
+
+  constructor(fault: PasswordFault, message: string, field: string) {
+    super(validationProblem([{ field, message }]));
+    this.fault = fault;
+  }
 }
 
 interface PasswordPolicyOptions {
@@ -25,25 +37,29 @@ export class PasswordPolicy {
 
   /** Throws a 422 problem for the field. */
   assertAcceptable(password: string, context: PasswordContext, field = 'password'): void {
-    const message = this.#findViolation(password, context);
-    if (message !== undefined) throw validationProblem([{ field, message }]);
+    const { minLength } = this.#options;
+    const refuse = (fault: PasswordFault, message: string) => {
+      throw new PasswordProblem(fault, message, field);
+    };
+    if (Array.from(password).length < minLength)
+      refuse('too_short', `must be at least ${minLength} characters`);
+    if (!fitsBcrypt(password)) refuse('too_long', `must be at most ${passwordMaxBytes} bytes in UTF-8`);
+    if (this.#isGuessable(password, context)) refuse('too_common', 'is too common or too easy to guess');
   }
 
   /** Throws a 422 problem if a person may not replace the current password by the next one. */
   assertNext({ current, next }: { current: string; next: string }, context: PasswordContext): void {
     this.assertAcceptable(next, context, 'new_password');
     if (next === current)
-      throw validationProblem([{ field: 'new_password', message: 'must differ from the current password' }]);
+      throw new PasswordProblem('unchanged', 'must differ from the current password', 'new_password');
   }
 
-  #findViolation(password: string, context: PasswordContext): string | undefined {
-    const { minLength, blocklist } = this.#options;
-    if (Array.from(password).length < minLength) return `must be at least ${minLength} characters`;
-    if (!fitsBcrypt(password)) return `must be at most ${passwordMaxBytes} bytes in UTF-8`;
+  #isGuessable(password: string, context: PasswordContext): boolean {
+    const { blocklist } = this.#options;
     const contextWords = ['tessera', context.username, context.email.split('@')[0] ?? '', context.email];
     const words = new Set(contextWords.map(foldedText));
     const isWord = (text: string) => blocklist?.has(text) === true || words.has(text);
-    return isMadeOfWord(foldedText(password), isWord) ? 'is too common or too easy to guess' : undefined;
+    return isMadeOfWord(foldedText(password), isWord);
   }
 }
 

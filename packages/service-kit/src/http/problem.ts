@@ -29,7 +29,7 @@ export interface ProblemOptions {
   code: ProblemCode;
   /** A description for people. It contains no internals and no input that may be secret. */
   detail: string;
-  errors?: FieldError[];
+  errors?: FieldError[] | undefined;
   headers?: Record<string, string>;
   /** Further members of the body, in the representation of the API. */
   members?: Record<string, unknown>;
