@@ -17,7 +17,7 @@ import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
-import { createDatabase, createLimitPool, createListDatabase, type Database } from './database.ts';
+import { createDatabase, createListDatabase, type Database } from './database.ts';
 import { EventChannel } from './events/event-channel.ts';
 import { EventSignal } from './events/event-signal.ts';
 import { EventStreams } from './events/event-streams.ts';
@@ -51,9 +51,7 @@ import { MentionRepository } from './mentions/mention.repository.ts';
 import { MentionResolver } from './mentions/mention-resolver.ts';
 import { NotificationRepository } from './notifications/notification.repository.ts';
 import { NotificationService } from './notifications/notification.service.ts';
-import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
-import type { RateLimits } from './rate-limit/rate-limiter.ts';
-import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
+import { createRateLimits } from './rate-limit/create-rate-limits.ts';
 import { RequestShares } from './rate-limit/request-shares.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
@@ -238,24 +236,6 @@ function createPeople(
     sessions,
     users: new UserService({ client, mirror, repository, strictPrivilegeCheck }),
   };
-}
-
-function createRateLimits(config: Config, logger: Logger) {
-  const { readsPerMinute, writesPerMinute, syncsPerMinute, signInsPerMinute } = config.rateLimits;
-  const pool = createLimitPool(config.database, logger);
-  const limiter = (name: string, quota: number, shared?: RateLimitRepository) =>
-    quota === 0 ? undefined : new RateLimiter({ name, quota, logger, ...(shared && { shared }) });
-  const rateLimits: RateLimits = {
-    reads: limiter('reads', readsPerMinute),
-    writes: limiter(
-      'writes',
-      writesPerMinute,
-      new RateLimitRepository(pool, { name: 'writes', windowSeconds }),
-    ),
-    syncs: limiter('syncs', syncsPerMinute, new RateLimitRepository(pool, { name: 'syncs', windowSeconds })),
-    signIns: limiter('sign-ins', signInsPerMinute),
-  };
-  return { rateLimits, close: () => pool.end() };
 }
 
 interface IssueCollaborators {
