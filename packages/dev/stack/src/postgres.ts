@@ -1,5 +1,6 @@
 export type { BreakablePostgres } from './postgres/breakable-postgres.ts';
 export { startBreakablePostgres } from './postgres/breakable-postgres.ts';
+export { joinSockets } from './postgres/forwarder.ts';
 export { findFreePort } from './postgres/free-port.ts';
 export { canRunPgBouncer, PgBouncer } from './postgres/pgbouncer.ts';
 export type { Place, ReplicatedPostgres } from './postgres/replicated-postgres.ts';

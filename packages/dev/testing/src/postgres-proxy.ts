@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { joinSockets } from '@tessera/stack/postgres';
 
 /** A message from a client to PostgreSQL. */
 export interface ClientMessage {
@@ -28,19 +29,7 @@ export async function startPostgresProxy(target: string, open: OpenConnection): 
     const read = messageReader(open((bytes) => upstream.write(bytes)));
     client.on('data', (chunk: Buffer) => read(chunk));
     upstream.pipe(client);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      // Each message is written separately, without waiting for the acknowledgement of the previous one.
-      socket.setNoDelay(true);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
+    joinSockets(client, upstream, sockets);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -15,19 +15,8 @@ export async function startForwarder(first: number): Promise<Forwarder> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
+    joinSockets(client, upstream, sockets);
+    client.pipe(upstream).pipe(client);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,4 +34,20 @@ export async function startForwarder(first: number): Promise<Forwarder> {
       closeConnections();
     },
   };
+}
+
+/** Ends both connections with either, and keeps them in the set meanwhile. Each message is written at once. */
+export function joinSockets(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+  for (const [socket, other] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => other.destroy());
+    socket.on('close', () => {
+      sockets.delete(socket);
+      other.destroy();
+    });
+  }
 }
