@@ -43,13 +43,19 @@ export function singleLineText(): z.ZodString {
   });
 }
 
-// Joiners, variation selectors and tags belong to emoji and to words of some scripts. Names that differ in other invisible
-// characters, or that change the direction of text, look like other names.
+// Names that differ in characters that nobody sees, or that change the direction of text, look like other names.
 const invisible =
-  /(?!\u200c|\u200d|\p{Variation_Selector}|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
-// A variation selector selects a glyph of the character before it.
-const strayVariationSelector =
-  /(?<!(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}\p{P}\p{S}])\p{Variation_Selector}/u;
+  /(?!\u200c|\u200d|\p{Variation_Selector}|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}|[\u2028\u2029\u2800]/u;
+// Some invisible characters belong to emoji and to words of some scripts. Elsewhere they are stray: a joiner without a letter of
+// a script that joins, a sign that it combines or a mark before it and without a letter or an emoji after it; a variation
+// selector without a character of which Unicode registers variations; tags outside of a flag.
+const stray = [
+  /(?<![\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]|(?!\p{scx=Latin}|\p{scx=Greek}|\p{scx=Cyrillic}|\p{scx=Armenian}|\p{scx=Georgian}|\p{scx=Hebrew}|\p{scx=Han}|\p{scx=Hiragana}|\p{scx=Katakana}|\p{scx=Hangul}|\p{scx=Thai})\p{L})[\u200c\u200d]/u,
+  /[\u200c\u200d](?!\p{L}|\p{M}|\p{Extended_Pictographic})/u,
+  /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier_Base}|\p{Emoji_Component})[\ufe0e\ufe0f]|[0-9#*]\ufe0f(?!\u20e3)/u,
+  /(?<!\p{scx=Mongolian}|\p{scx=Han}|\p{Sm})(?![\ufe0e\ufe0f])\p{Variation_Selector}/u,
+  /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]*)[\u{e0020}-\u{e007f}]/u,
+];
 const brailleBlank = '\u2800';
 // CSS Text 3 (3): browsers show a glyph for a control character that is no white space.
 const visible = new RegExp(
@@ -86,7 +92,7 @@ export function isInOrder() {
 /** Checks that a name is visible and looks different from other names. */
 export function isVisibleName() {
   return z.refine<string>(
-    (name) => isVisibleText(name) && !invisible.test(name) && !strayVariationSelector.test(name),
+    (name) => isVisibleText(name) && !invisible.test(name) && !stray.some((one) => one.test(name)),
     { error: 'must be visible text without invisible characters' },
   );
 }

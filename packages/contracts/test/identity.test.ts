@@ -215,3 +215,40 @@ describe('a UUID', () => {
     },
   );
 });
+
+describe('a display name', () => {
+  const isAccepted = (name: string) => updateIdentitySchema.safeParse({ display_name: name }).success;
+
+  it.each([
+    ['a tag without a flag', 'ad\u{e0041}min'],
+    ['tags after a letter', 'x\u{1f3f4}\u{e0067}y\u{e0062}'],
+    ['a blank of Braille', 'ab\u2800cd'],
+    ['a separator of lines', 'ab\u2028cd'],
+    ['a joiner at the start', '\u200dab'],
+    ['a joiner at the end', '👩\u200d'],
+    ['two joiners', 'نم\u200d\u200dا'],
+    ['a joiner of Latin letters', 'ab\u200dcd'],
+    ['a variation of a Latin letter', 'ab\u{e0100}cd'],
+    ['a variation of a digit', 'Ann 1\ufe0f'],
+  ])('has not %s, which nobody sees', (_, name) => {
+    expect(isAccepted(name)).toBe(false);
+  });
+
+  it.each([
+    '❤️ Ann',
+    '👩‍👩‍👧‍👦 Fam',
+    '👩🏽‍💻',
+    '🏳️‍🌈',
+    '⛹🏿‍♀️',
+    '1️⃣ one',
+    '☎︎ desk',
+    '↔️ x',
+    'می‌خواهم',
+    'क्‍ष',
+    'ක්‍රම',
+    '辻\u{e0100}田',
+    '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
+  ])('can be %s', (name) => {
+    expect(isAccepted(name)).toBe(true);
+  });
+});
