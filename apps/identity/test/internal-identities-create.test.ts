@@ -235,7 +235,12 @@ describe('POST /internal/identities', () => {
   });
 
   it('accepts passwords of 8 code points to 72 bytes unchanged', async () => {
-    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  two spaces  ', 'a noncharacter \uffff']) {
+    for (const password of [
+      '🔑🗼🐉🐎🌊🏠🚪🧭',
+      `${'a letter '.repeat(7)}${'x'.repeat(9)}`,
+      '  two spaces  ',
+      'a noncharacter \uffff',
+    ]) {
       const { identity } = await createIdentity(app, { password });
       await app.http
         .post('/token')
@@ -253,10 +258,16 @@ describe('POST /internal/identities', () => {
       ...['password', 'QWERTY123', 'Tessera', email, email.split('@')[0], 'Ann Lee Jr'],
       ...['Password1!', '!!Sunshine2024!!', 'Tessera#1', 'ann lee jr 77', 'Dragon-123456', '(12345678)'],
       ...['passwordpassword', 'Password Password', 'letmein!letmein!1', 'PASSWORD1password1'],
-      ...['ｐａｓｓｗｏｒｄ', 'Ｐａｓｓｗｏｒｄ１！', '①②③④⑤⑥⑦⑧'],
+      ...['ｐａｓｓｗｏｒｄ', 'Ｐａｓｓｗｏｒｄ１！', '①②③④⑤⑥⑦⑧', '🔑🔑🔑🔑🔑🔑🔑🔑'],
+      ...['aaaaaaaa', 'Aaaaaaaa1', 'abcabcabc', 'asdasdasd', '!x9!x9!x9', 'qwerqwer'],
+      ...['abcdefgh', 'lmnopqrs', '87654321', 'abcdefgh12', 'Asdfghj#1', 'abc123456'],
     ];
     for (const password of guesses)
       expectInvalidFields(await attempt({ email, password, username: 'ann lee jr' }), ['password']);
+    for (const password of ['bob_20261', '1bob_2026', 'Bob_2026!!', 'grace.7.77'])
+      expectInvalidFields(await attempt({ email: 'grace.7@example.com', password, username: 'bob_2026' }), [
+        'password',
+      ]);
     const others = [
       ...[
         'correct horse battery staple',
@@ -264,7 +275,14 @@ describe('POST /internal/identities', () => {
         'my dragon reads 1984',
         'Ann Lee Jr sails',
       ],
-      ...['Xk7#pQ2!mZ9&', '8f14e45fceea167a', 'dragon 83-61-27-90', 'пароль от маяка', '🔑🔑🔑🔑🔑🔑🔑🔑'],
+      ...[
+        'Xk7#pQ2!mZ9&',
+        '8f14e45fceea167a',
+        'dragon 83-61-27-90',
+        'пароль от маяка',
+        '🔑🗼🐉🐎🌊🏠🚪🧭',
+        'abc def ghi jkl',
+      ],
     ];
     for (const password of others)
       await attempt({ email: anEmail(), password, username: 'ann lee jr' }).expect(201);

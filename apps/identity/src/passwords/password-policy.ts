@@ -58,8 +58,9 @@ export class PasswordPolicy {
     const { blocklist } = this.#options;
     const contextWords = ['tessera', context.username, context.email.split('@')[0] ?? '', context.email];
     const words = new Set(contextWords.map(foldedText));
-    const isWord = (text: string) => blocklist?.has(text) === true || words.has(text);
-    return isMadeOfWord(foldedText(password), isWord);
+    const isWord = (text: string) => blocklist?.has(text) === true || words.has(text) || isSequence(text);
+    const text = foldedText(password);
+    return isMadeOfWord(text, isWord) || [...words].some((word) => isNumbered(text, word));
   }
 }
 
@@ -67,6 +68,31 @@ export class PasswordPolicy {
 function foldedText(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
+
+const sequences = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890',
+  'qwertyuiop',
+  'qwertzuiop',
+  'azertyuiop',
+  'asdfghjkl',
+  'zxcvbnm',
+];
+const bothWays = sequences.flatMap((sequence) => [sequence, [...sequence].reverse().join('')]);
+
+/** Whether a text is a part of the alphabet, of the digits or of a row of a keyboard, in either direction. */
+function isSequence(text: string): boolean {
+  return text.length >= 3 && bothWays.some((sequence) => sequence.includes(text));
+}
+
+/** Whether a text is a word, which may end in digits itself, with digits and signs around it. */
+function isNumbered(text: string, word: string): boolean {
+  const rest = text.split(word);
+  return rest.length === 2 && rest.join('').length <= word.length && !/\p{L}/u.test(rest.join(''));
+}
+
+// A shorter part that is repeated is soon found by trying.
+const repeatedPartMin = 5;
 
 /**
  * Whether a text is a word, also repeated or with digits and signs around it. A word in a longer text does not count, nor one
@@ -76,7 +102,7 @@ function isMadeOfWord(text: string, isWord: (text: string) => boolean): boolean 
   if (text === '') return false;
   if (isWord(text)) return true;
   const unit = repeatedPart(text);
-  if (unit !== undefined) return isMadeOfWord(unit, isWord);
+  if (unit !== undefined) return unit.length < repeatedPartMin || isMadeOfWord(unit, isWord);
   for (const around of [/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu]) {
     const removed = (text.match(around) ?? []).join('');
     if (removed === '' || removed === text) continue;
