@@ -338,10 +338,11 @@ describe('finding people', () => {
         .get(nextOf(first) ?? '')
         .expect(200),
     ]);
-    expect([nextOf(again), second.body]).toEqual([
-      nextOf(first),
-      [expect.objectContaining({ id: expect.not.stringMatching(first.body[0].id) })],
+    expect(second.body).toEqual([
+      expect.objectContaining({ id: expect.not.stringMatching(first.body[0].id) }),
     ]);
+    // An equal one would tell that the person was not here meanwhile.
+    expect(nextOf(again)).not.toBe(nextOf(first));
     await replica.close();
     expect((await found(asker, `issue=${issue.body.key}&limit=3`)).sort()).toEqual([...ranked].sort());
     expect(await found(asker, `search=${word}&issue=ISS-999999`)).toHaveLength(6);
