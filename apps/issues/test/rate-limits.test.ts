@@ -76,6 +76,18 @@ describe('rate limits', () => {
     expect(body.links.map(({ ref }: { ref: string }) => ref).sort()).toEqual(['2-0', '2-1']);
   });
 
+  it('count each person that links make it look up, found or not', async () => {
+    const ann = await aPerson(app);
+    const { id } = (await create(ann).expect(201)).body;
+    const links = [1, 2].map((number) => ({
+      type: 'user',
+      ref: { sso_provider: 'none', sso_id: `unknown-${number}` },
+    }));
+    const refused = await ann.patch(`/api/v1/issues/${id}/`, { links });
+    expectProblem(refused, 422, 'unknown_identity');
+    expect(remaining(refused.headers)).toBe(1);
+  });
+
   it('count a body as one further write per 4 KiB', async () => {
     const ann = await aPerson(app);
     const send = (length: number) =>

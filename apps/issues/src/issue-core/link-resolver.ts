@@ -39,14 +39,22 @@ export async function resolveLinks(
   return withoutRepeats(links);
 }
 
+/** Whether the person of a link has to be looked up. */
+export function needsLookUp(draft: LinkDraft, current: readonly StoredLink[]): boolean {
+  if (!('person' in draft)) return false;
+  const { person } = draft;
+  return !('id' in person && current.some(({ type, ref }) => type === 'user' && ref === person.id));
+}
+
 async function withPerson(
-  { person, ...details }: Exclude<LinkDraft, { ref: string }>,
+  draft: Exclude<LinkDraft, { ref: string }>,
   { actor, people, current }: ResolveOptions,
   field: string,
 ): Promise<NewLink> {
+  const { person, ...details } = draft;
   assertMayName(actor, person, field);
-  const isLinked = 'id' in person && current.some(({ type, ref }) => type === 'user' && ref === person.id);
-  const { id } = isLinked ? person : await people.resolveForAssignment(person, field);
+  const isKnown = 'id' in person && !needsLookUp(draft, current);
+  const { id } = isKnown ? person : await people.resolveForAssignment(person, field);
   return { ...details, ref: id };
 }
 

@@ -27,7 +27,7 @@ import { assertMay, may } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMayFollow, initialStatus } from '../issue-core/issue-status.ts';
-import { resolveLinks } from '../issue-core/link-resolver.ts';
+import { needsLookUp, resolveLinks } from '../issue-core/link-resolver.ts';
 import { assertMayName, isSelf, type PersonResolver } from '../issue-core/person.ts';
 import {
   assertConditional,
@@ -142,7 +142,8 @@ export class IssueService {
 
   /**
    * Changes the supplied fields. All checks and the write happen under one lock of the issue. `countLinks` counts the links
-   * that change towards the quota of the actor, and throws a 429 problem. A change that meets another one counts twice.
+   * that change or whose people are looked up towards the quota of the actor, and throws a 429 problem. A change that meets
+   * another one counts twice.
    */
   async update(
     actor: Actor,
@@ -152,6 +153,8 @@ export class IssueService {
   ): Promise<IssueSnapshot> {
     const seen = assertFound(await this.#reader.findWithLinks(reference));
     assertMayEdit(actor, seen, edit);
+    const lookUps = edit.links?.filter((link) => needsLookUp(link, seen.links)).length ?? 0;
+    await countLinks(lookUps);
     const wanted = await this.#resolveEdit(actor, edit, seen);
     const by = { actorId: actor.id, requestId };
     const changed = await this.#writer.change({ id: seen.id }, by, async (issue, transaction) => {
@@ -159,8 +162,8 @@ export class IssueService {
       await this.#assertHolds(precondition, issue, transaction);
       assertStatus(edit.status, issue.status);
       const change = planChange(issue, wanted);
-      if (change?.links !== undefined)
-        await countLinks(change.links.put.length + change.links.removed.length);
+      const changed = (change?.links?.put.length ?? 0) + (change?.links?.removed.length ?? 0);
+      await countLinks(changed - Math.max(0, lookUps - 1));
       return change;
     });
     return assertFound(changed);
