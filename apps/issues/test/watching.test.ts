@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type WatchedIssue, watchedIssueSchema } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import type { Response, Test } from 'supertest';
+import { watchersByOthersMax } from '../src/issue-store/watching.sql.ts';
 import { createIssue, etagOf, historyOf, issuePath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -66,6 +67,32 @@ describe('watching an issue', () => {
     expect(await isWatching(staff, issue)).toBe(true);
     await ann.patch(issuePath(issue), { assignee_id: null }).expect(200);
     expect(await isWatching(bob, issue)).toBe(true);
+  });
+
+  it('begins by nobody else for an issue that a thousand people watch', async () => {
+    const issue = await createIssue(ann);
+    const watch = (count: number) =>
+      app.sql(
+        'INSERT INTO issue_watchers (issue_id, user_id) SELECT $1, gen_random_uuid() FROM generate_series(1, $2::int)',
+        [issue.id, count],
+      );
+    await watch(watchersByOthersMax - 1);
+    const [cid, dan, eve] = [await aPerson(app), await aPerson(app), await aPerson(app)];
+    for (const person of [cid, dan, eve]) await person.get('/api/v1/users/me/').expect(200);
+    const mention = (person: TestPerson) =>
+      ann.post(issuePath(issue, 'comments/'), { body: `@${person.username}` }).expect(201);
+    await ann.put(watchPath(issue)).expect(200);
+    await mention(cid);
+    await mention(dan);
+    await ann.patch(issuePath(issue), { assignee_id: eve.id }).expect(200);
+    expect([
+      await isWatching(cid, issue),
+      await isWatching(dan, issue),
+      await isWatching(eve, issue),
+    ]).toEqual([true, false, false]);
+    await dan.post(issuePath(issue, 'comments/'), { body: 'Here' }).expect(201);
+    await eve.put(watchPath(issue)).expect(200);
+    expect([await isWatching(dan, issue), await isWatching(eve, issue)]).toEqual([true, true]);
   });
 
   it('writes nothing when the reporter, who watches already, takes part or watches', async () => {

@@ -234,7 +234,7 @@ function consequences(
   const watching =
     participants.length === 0
       ? Prisma.empty
-      : Prisma.sql`, watching AS (${startWatching(Prisma.sql`SELECT i.*, unnest(${[...participants]}::uuid[]) AS user_id FROM i`)})`;
+      : Prisma.sql`, watching AS (${startWatching(Prisma.sql`SELECT i.*, unnest(${[...participants]}::uuid[]) AS user_id FROM i`, actorId)})`;
   return Prisma.sql`, logged AS (
       INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)
       SELECT i.id, ${actorId}::uuid, ${origin ?? 'local'}, a.kind, a.field, a.old, a.new, i.updated_at, ${requestId}

@@ -53,7 +53,7 @@ export function insertImported(rows: Prisma.Sql, reporterId: string, by: Changed
       SELECT i.event_tx, ${type}, i.id, imported.event || jsonb_build_object('number', i.number, 'version', i.version)
         FROM i JOIN imported USING (id)
     ), watching AS (
-      ${startWatching(Prisma.sql`SELECT i.*, i.assignee_id AS user_id FROM i WHERE i.assignee_id IS NOT NULL`)}
+      ${startWatching(Prisma.sql`SELECT i.*, i.assignee_id AS user_id FROM i WHERE i.assignee_id IS NOT NULL`, null)}
     ), links AS (
       INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
       SELECT "linkId", id, 'external_issue', "linkRef", title, "linkUrl", ${reporterId}::uuid FROM imported

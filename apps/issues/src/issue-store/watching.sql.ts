@@ -31,13 +31,21 @@ export function setWatching(reference: IssueReference, userId: string, isWatchin
     SELECT id FROM i`;
 }
 
+/** While an issue has so many watchers, others can make nobody watch it: who mentions thousands would notify them of each change. */
+export const watchersByOthersMax = 1_000;
+
 /**
  * Makes people watch an issue because they take part in it. `people` selects rows of issues with `user_id`. People who have
  * stopped watching it, or watch it already, stay as they are. A reporter who watches without a row gets none.
  */
-export function startWatching(people: Prisma.Sql): Prisma.Sql {
+export function startWatching(people: Prisma.Sql, actorId: string | null): Prisma.Sql {
+  const max = Prisma.raw(String(watchersByOthersMax));
   return Prisma.sql`
     INSERT INTO issue_watchers (issue_id, user_id)
     SELECT DISTINCT p.id, p.user_id FROM (${people}) p
-     WHERE NOT (p.reporter_id = p.user_id AND p.reporter_watches) ON CONFLICT DO NOTHING`;
+     WHERE NOT (p.reporter_id = p.user_id AND p.reporter_watches) AND (
+       p.user_id = ${actorId}::uuid OR ${max} > (
+         SELECT count(*) FROM (SELECT FROM issue_watchers w WHERE w.issue_id = p.id AND w.is_watching LIMIT ${max}) w
+       )
+     ) ON CONFLICT DO NOTHING`;
 }
