@@ -104,6 +104,6 @@ it('changes of issues with many watchers are joined, and delay neither mentions 
     ['watching', ann.id, 0],
     ['watching', busy.id, 0],
   ]);
-  // The mention makes nobody watch an issue that so many watch.
+  // A mention does not make a person watch an issue with so many watchers.
   expect(await shown(mentioned)).toEqual([['mentioned', busy.id, 0]]);
 });

@@ -69,7 +69,7 @@ describe('watching an issue', () => {
     expect(await isWatching(bob, issue)).toBe(true);
   });
 
-  it('begins by nobody else for an issue that a thousand people watch', async () => {
+  it('begins only by the person itself for an issue that a thousand people watch', async () => {
     const issue = await createIssue(ann);
     const watch = (count: number) =>
       app.sql(

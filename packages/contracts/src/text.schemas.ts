@@ -43,7 +43,7 @@ export function singleLineText(): z.ZodString {
   });
 }
 
-// Names that differ in characters that nobody sees, or that change the direction of text, look like other names.
+// Names that differ in characters without a picture, or that change the direction of text, look like other names.
 const invisible =
   /(?!\u200c|\u200d|\p{Variation_Selector}|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}|[\u2028\u2029\u2800]/u;
 // Some invisible characters belong to emoji and to words of some scripts. Elsewhere they are stray: a joiner without a letter of

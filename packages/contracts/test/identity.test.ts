@@ -230,7 +230,7 @@ describe('a display name', () => {
     ['a joiner of Latin letters', 'ab\u200dcd'],
     ['a variation of a Latin letter', 'ab\u{e0100}cd'],
     ['a variation of a digit', 'Ann 1\ufe0f'],
-  ])('has not %s, which nobody sees', (_, name) => {
+  ])('has not %s, which is not shown', (_, name) => {
     expect(isAccepted(name)).toBe(false);
   });
 

@@ -31,7 +31,7 @@ export function setWatching(reference: IssueReference, userId: string, isWatchin
     SELECT id FROM i`;
 }
 
-/** While an issue has so many watchers, others can make nobody watch it: who mentions thousands would notify them of each change. */
+/** While an issue has so many watchers, others cannot make a person watch it: who mentions thousands would notify them of each change. */
 export const watchersByOthersMax = 1_000;
 
 /**
