@@ -15,7 +15,7 @@ export async function openSignInStack() {
     await stack.stop();
     throw error;
   });
-  const apps: { stop: () => void }[] = [];
+  const apps: { stop: () => Promise<void> }[] = [];
   const post = async (path: string, body: object) => {
     const { data, status } = await stack.internal.post(path, body);
     if (status !== 201) throw new Error(`${path} answered ${status}: ${JSON.stringify(data)}`);
@@ -47,9 +47,9 @@ export async function openSignInStack() {
       await page.getByRole('button', { name: 'Sign in' }).click();
     },
     stop: async () => {
-      for (const app of apps) app.stop();
-      const [closing, codes] = [await Promise.allSettled([browser.close()]), await stack.stop()];
-      if (closing[0].status === 'rejected') throw closing[0].reason;
+      const closing = await Promise.allSettled([browser.close(), ...apps.map((app) => app.stop())]);
+      const codes = await stack.stop();
+      for (const one of closing) if (one.status === 'rejected') throw one.reason;
       return codes;
     },
   };

@@ -1,9 +1,21 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { authJs } from '../src/relying-parties/auth-js.ts';
+import {
+  authlib,
+  canRunDebianApps,
+  goOidc,
+  modAuthOpenidc,
+} from '../src/relying-parties/debian/debian-apps.ts';
 import { expressOpenidConnect } from '../src/relying-parties/express-openid-connect.ts';
 import { openidClient5 } from '../src/relying-parties/openid-client-5.ts';
 import { openidClient6 } from '../src/relying-parties/openid-client-6.ts';
 import { openSignInStack, type SignInStack } from '../src/sign-in-stack.ts';
+
+// packages/dev/web-test/install-applications.sh installs them. CI runs the script and fails without them.
+const canRunAll = canRunDebianApps();
+if (!canRunAll && process.env.REQUIRE_APPLICATIONS === '1')
+  throw new Error('REQUIRE_APPLICATIONS is set, and the applications of Debian are missing');
+const ofDebian = canRunAll ? [modAuthOpenidc, authlib, goOidc] : [];
 
 let stack: SignInStack;
 beforeAll(async () => {
@@ -13,7 +25,7 @@ afterAll(async () => {
   expect(await stack?.stop()).toEqual([0]);
 });
 
-it.each([openidClient6, openidClient5, expressOpenidConnect, authJs])(
+it.each([openidClient6, openidClient5, expressOpenidConnect, authJs, ...ofDebian])(
   '$name signs a person in, reads who it is, refreshes and signs out',
   async (library) => {
     const app = await stack.startApp(library);

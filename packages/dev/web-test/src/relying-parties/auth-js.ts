@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Request, RequestHandler } from 'express';
-import type { RelyingParty } from './relying-party.ts';
+import type { NodeLibrary } from './relying-party.ts';
 
 interface AuthExpress {
   ExpressAuth: (config: object) => RequestHandler;
@@ -11,7 +11,7 @@ interface AuthExpress {
 const library: string = '@auth/express';
 
 /** Auth.js has no refresh of its own, and its sign-out ends only the session of the application. */
-export const authJs: RelyingParty = {
+export const authJs: NodeLibrary = {
   name: 'Auth.js (@auth/express)',
   callbackPath: '/auth/callback/tessera',
   signInPath: '/auth/signin',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { RelyingParty } from './relying-party.ts';
+import type { NodeLibrary } from './relying-party.ts';
 
-export const expressOpenidConnect: RelyingParty = {
+export const expressOpenidConnect: NodeLibrary = {
   name: 'express-openid-connect',
   callbackPath: '/callback',
   signInPath: '/login',

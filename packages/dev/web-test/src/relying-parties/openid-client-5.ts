@@ -1,8 +1,8 @@
 import { generators, Issuer, type TokenSet } from 'openid-client-5';
 import { AppSessions } from './app-session.ts';
-import type { RelyingParty } from './relying-party.ts';
+import type { NodeLibrary } from './relying-party.ts';
 
-export const openidClient5: RelyingParty = {
+export const openidClient5: NodeLibrary = {
   name: 'openid-client 5',
   callbackPath: '/callback',
   signInPath: '/login',

@@ -1,8 +1,8 @@
 import * as oidc from 'openid-client';
 import { AppSessions } from './app-session.ts';
-import type { RelyingParty } from './relying-party.ts';
+import type { NodeLibrary } from './relying-party.ts';
 
-export const openidClient6: RelyingParty = {
+export const openidClient6: NodeLibrary = {
   name: 'openid-client 6',
   callbackPath: '/callback',
   signInPath: '/login',

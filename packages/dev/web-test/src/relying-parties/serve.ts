@@ -1,7 +1,6 @@
-// Serves an application in a process of its own, because Jest cannot load all of their libraries. The first message to the
-// parent has the port; the parent answers with the settings of the client.
+// Serves an application in a process of its own, because Jest cannot load all of their libraries. The parent sends the
+// settings of the client.
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { authJs } from './auth-js.ts';
 import { expressOpenidConnect } from './express-openid-connect.ts';
@@ -14,13 +13,11 @@ const library = [authJs, expressOpenidConnect, openidClient5, openidClient6].fin
 if (library === undefined) throw new Error(`there is no application ${name}`);
 // It ends with its parent.
 process.on('disconnect', () => process.exit());
-const app = express();
-const server = app.listen(0, '127.0.0.1');
-await once(server, 'listening');
-process.send?.({ port: (server.address() as AddressInfo).port });
 const [settings] = (await once(process, 'message')) as [ClientSettings];
+const app = express();
 app.get('/', (_request, response) => {
   response.type('html').send('<!doctype html><html lang="en"><title>Helpdesk</title><h1>Helpdesk</h1>');
 });
 await library.serve(app, settings);
+await once(app.listen(Number(new URL(settings.baseUrl).port), '127.0.0.1'), 'listening');
 process.send?.({ isReady: true });
