@@ -15,6 +15,7 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'docs/api-tour.md' },
   { document: 'docs/integrate.md' },
   { document: 'docs/keep-a-copy.md' },
+  { document: 'docs/python-backend.md' },
   { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
   {
     document: 'docs/operations/kubernetes.md',

@@ -122,6 +122,31 @@ describe('npx pnpm@12 start', () => {
     });
   }
 
+  // The program itself is tested in keep-a-copy.test.ts.
+  const itWithPackages = hasPackages ? it : it.skip;
+  itWithPackages('answers the backend of docs/python-backend.md, and its token', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-backend-'));
+    const [{ text: program } = { text: '' }] = readCodeBlocks('docs/python-backend.md').filter(
+      ({ language }) => language === 'python',
+    );
+    const script = [
+      shellBlock('docs/python-backend.md', 'A backend in Python', 0),
+      'until (: >/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; do kill -0 $!; sleep 0.2; done',
+      shellBlock('docs/python-backend.md', 'A backend in Python', 1),
+      'wait',
+    ];
+    const here = script
+      .join('\n')
+      .replace('python3 backend.py', '(cd "$FOLDER" && exec python3 -c "$PROGRAM") &')
+      .replaceAll('http://localhost:3001', urls.identityUrl)
+      .replaceAll('.data/service-token', join(data, 'service-token'))
+      .replace('PORT=4000', `PORT=${await findFreePort()}`);
+    const shell = new Shell(here, { PROGRAM: program, FOLDER: folder });
+    await shell.waitFor(() => /^\{"id": "[\w-]{36}", "email": (?:null|"ida-.*")\}$/m.test(shell.output));
+    await shell.interrupt();
+    rmSync(folder, { recursive: true });
+  });
+
   it('prints a tour that can be pasted twice', () => {
     const [, rest = ''] = start.output.split('A tour, to paste into another terminal:');
     const [tour = ''] = rest.split('\nSign in to the web app');
