@@ -40,10 +40,16 @@ const report: BenchReport = {
       contenders: [
         { ...contender, name: 'Tessera', extras: { 'JWKS p99 ms': 31 } },
         { ...contender, name: 'a peer' },
+        { ...contender, name: 'a limit' },
       ],
       verdicts: [
         { goal: { kind: 'ratio', of: 'a peer', atLeast: 2 }, value: 2.5, isMet: true },
         { goal: { kind: 'bound', measure: 'JWKS p99 ms', atMost: 30 }, value: 31, isMet: false },
+        {
+          goal: { kind: 'ratio', of: 'a limit', atLeast: 2, outOfReach: 'a reason' },
+          value: 1,
+          isMet: false,
+        },
       ],
       absent: [{ name: 'Redmine', reason: 'needs root' }],
     },
@@ -62,7 +68,8 @@ describe('the report', () => {
   it('shows a ratio and its goal in the line of the reference', () => {
     expect(lineOf('a peer')).toMatch(/1,235 .* 0\.40 .* 12\.0 .* 250 .* 2\.50 × .* ≥ 2 met/);
     expect(lineOf('A row')).not.toMatch(/met/);
-    expect(lineOf('JWKS p99')).toMatch(/31\.0 .* ≤ 30 \*\*not met\*\*/);
+    expect(lineOf('JWKS p99')).toMatch(/31\.0 .* ≤ 30 missed/);
+    expect(lineOf('a limit')).toMatch(/1\.00 × .* ≥ 2 out of reach/);
   });
 
   it('names absent contenders, failures and sizes that were not measured', () => {
@@ -84,7 +91,7 @@ describe('the report', () => {
   });
 
   it('counts the goals, including that of the start', () => {
-    expect(lines).toContain('2 of 3 goals met.');
+    expect(lines).toContain('2 of 3 goals met; out of reach on this machine: 1.');
   });
 
   it('pads the columns of a table', () => {

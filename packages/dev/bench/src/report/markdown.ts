@@ -65,7 +65,12 @@ function goalText(verdict: Verdict | undefined): string {
   if (verdict?.isMet === undefined) return '';
   const { goal, isMet } = verdict;
   const bound = goal.kind === 'bound' ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
-  return `${bound} ${isMet ? 'met' : '**not met**'}`;
+  return `${bound} ${isMet ? 'met' : isOutOfReach(verdict) ? 'out of reach' : 'missed'}`;
+}
+
+// A goal that cannot be reached is no failure.
+function isOutOfReach({ goal, isMet }: Verdict): boolean {
+  return isMet === false && goal.kind === 'ratio' && goal.outOfReach !== undefined;
 }
 
 function absences(rows: readonly RowSummary[]): string[] {
@@ -81,7 +86,7 @@ function footprintTable({ services, images }: Footprint): string {
     services.map(({ service, readyMs, rssAtStart, rssAfter, requests }) => [
       service,
       round(readyMs),
-      `≤ ${readyWithinMs} ${readyMs <= readyWithinMs ? 'met' : '**not met**'}`,
+      `≤ ${readyWithinMs} ${readyMs <= readyWithinMs ? 'met' : 'missed'}`,
       round(rssAtStart),
       round(rssAfter),
       requests.toLocaleString('en'),
@@ -96,12 +101,14 @@ function imageText(image: Footprint['images'][number] | undefined): string {
 }
 
 function goalsLine({ rows, footprint }: BenchReport): string {
+  const verdicts = rows.flatMap((row) => row.verdicts);
   const judged = [
-    ...rows.flatMap(({ verdicts }) => verdicts.map(({ isMet }) => isMet)),
+    ...verdicts.filter((verdict) => !isOutOfReach(verdict)).map(({ isMet }) => isMet),
     ...(footprint?.services ?? []).map(({ readyMs }) => readyMs <= readyWithinMs),
   ].filter((isMet) => isMet !== undefined);
   const met = judged.filter((isMet) => isMet).length;
-  return `${met} of ${judged.length} goals met.`;
+  const outOfReach = verdicts.filter(isOutOfReach).length;
+  return `${met} of ${judged.length} goals met${outOfReach === 0 ? '' : `; out of reach on this machine: ${outOfReach}`}.`;
 }
 
 /** A Markdown table with padded columns, which is readable in a terminal, too. Numbers are aligned to the right. */

@@ -29,6 +29,8 @@ export interface RatioGoal {
   of: string;
   /** The minimum ratio of the goal. Absent if the ratio is only shown. */
   atLeast?: number;
+  /** Why no service can reach it on this machine. Such a goal counts only if it is met. */
+  outOfReach?: string;
 }
 
 /** Bounds a value of one contender. */
