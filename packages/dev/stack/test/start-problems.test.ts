@@ -65,14 +65,21 @@ describe('start', () => {
     'names port and variable when the port is in use on %s, and starts nothing',
     async (host) => {
       product.writeTurbo('touch built');
-      const other = createServer();
-      await new Promise<void>((resolve) => other.listen(product.ports.issues, host, resolve));
-      try {
-        expect(await fails({})).toContain(
-          `Port ${product.ports.issues}, wanted for issues, is in use by another program. Set another port: ISSUES_PORT=`,
+      const port = product.ports.issues;
+      // The first port that the message could propose is in use as well.
+      const others = [createServer(), createServer()];
+      for (const [index, other] of others.entries())
+        await new Promise<void>((resolve) =>
+          other.once('error', () => resolve()).listen(port + 10 * index, host, resolve),
         );
+      try {
+        const output = await fails({});
+        expect(output).toContain(
+          `Port ${port}, wanted for issues, is in use by another program. Set another port: ISSUES_PORT=`,
+        );
+        expect(Number(/ISSUES_PORT=(\d+)/.exec(output)?.[1])).toBeGreaterThan(port + 10);
       } finally {
-        other.close();
+        for (const other of others) other.close();
       }
       expect(existsSync(path.join(product.root, 'built'))).toBe(false);
       expect(product.seen('identity')).toEqual([]);

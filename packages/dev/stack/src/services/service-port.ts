@@ -6,18 +6,24 @@ import { StackError } from '../stack-error.ts';
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
 
 /**
- * @param variable the environment variable that sets the port, for the message
+ * @param variable the environment variable that sets the port, for the message, which proposes one that is free
  * @throws StackError when the port is not available
  */
 export async function assertPortFree(port: number, variable: string, service: string): Promise<void> {
+  const problem = await portProblem(port);
+  if (problem === undefined) return;
+  let other = port + 10;
+  while (other + 10 < 65_536 && (await portProblem(other)) !== undefined) other += 10;
+  const why = problem === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${problem})`;
+  throw new StackError(`Port ${port}, wanted for ${service}, ${why}. Set another port: ${variable}=${other}`);
+}
+
+async function portProblem(port: number): Promise<string | undefined> {
   for (const host of LOOPBACK_ADDRESSES) {
     const code = await tryListen(port, host);
-    if (code === undefined || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') continue;
-    const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code})`;
-    throw new StackError(
-      `Port ${port}, wanted for ${service}, ${why}. Set another port: ${variable}=${port + 10}`,
-    );
+    if (code !== undefined && code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT') return code;
   }
+  return undefined;
 }
 
 function tryListen(port: number, host: string): Promise<string | undefined> {
