@@ -1,26 +1,45 @@
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 // The range is below the ephemeral ports (Linux from 32768, RFC 6335 from 49152), which the system assigns to outgoing
-// connections. A free ephemeral port may be taken before the server listens.
-const range = { from: 20_000, to: 32_000 };
+// connections. A free ephemeral port may be taken before the server listens. Each port has a second one that reserves it.
+const range = { from: 20_000, to: 26_000 };
+const reservationOffset = 6_000;
 const attemptsMax = 100;
 
-/** A free port of 127.0.0.1 for a server that starts later. */
+/**
+ * A free port of 127.0.0.1 for a server that starts later, and again after it was stopped. No process gets the same port from
+ * this function while this one runs.
+ */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const port = randomInt(range.from, range.to);
-    if (await canListen(port)) return port;
+    if ((await isFree(port)) && (await reservePort(port))) return port;
   }
   throw new Error(`No free port among ${attemptsMax} between ${range.from} and ${range.to}.`);
 }
 
-async function canListen(port: number): Promise<boolean> {
-  const server = createServer();
-  const isListening = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen({ host: '127.0.0.1', port }, () => resolve(true));
+/**
+ * Reserves a port among the processes of this repository: listens on its second port until this process ends, however it ends.
+ * @returns whether no process has reserved it
+ */
+export async function reservePort(port: number): Promise<boolean> {
+  const server = await listen(port + reservationOffset);
+  // Does not keep the process alive.
+  server?.unref();
+  return server !== undefined;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listen(port);
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  return server !== undefined;
+}
+
+function listen(port: number): Promise<Server | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', () => resolve(undefined));
+    server.listen({ host: '127.0.0.1', port }, () => resolve(server));
   });
-  if (isListening) await new Promise((resolve) => server.close(resolve));
-  return isListening;
 }
