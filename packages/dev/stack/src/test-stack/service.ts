@@ -86,12 +86,18 @@ export class Service {
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
-    while (!(await this.#answers('/healthz'))) {
+    for (let isUp = false; !isUp; ) {
+      isUp = await this.#answers('/healthz');
+      // Another process may have answered.
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.log.slice(-2000)}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (!isUp) await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    child.once('exit', (code) => {
+      if (code !== null && code !== 0)
+        process.stderr.write(`${this.#app} exited with ${code}: ${this.log.slice(-2000)}\n`);
+    });
   }
 
   /** Waits until the service is ready, which it is only with its database. */
