@@ -76,4 +76,12 @@ describe('a page', () => {
     );
     await bad.close();
   });
+
+  it('is checked by axe for its colors alone', async () => {
+    const { page, close } = await show('<input><p style="color: #ccc; background: #fff">Pale</p>');
+    const rulesOf = (problems: string[]) => problems.map((problem) => problem.split(' ')[0]).sort();
+    expect(rulesOf(await accessibilityProblems(page))).toEqual(['color-contrast', 'label']);
+    expect(rulesOf(await accessibilityProblems(page, 'colors'))).toEqual(['color-contrast']);
+    await close();
+  });
 });
