@@ -74,7 +74,9 @@ describe('every page', () => {
     'has no violation of accessibility rules in the %s theme',
     async (colorScheme) => {
       const options = { bypassCSP: true, colorScheme, reducedMotion: 'reduce' as const };
-      expect(await findIn(options, accessibilityProblems)).toEqual([]);
+      // The themes differ in colors alone.
+      const rules = colorScheme === 'light' ? 'all' : 'colors';
+      expect(await findIn(options, (page) => accessibilityProblems(page, rules))).toEqual([]);
     },
   );
 
