@@ -24,6 +24,11 @@ export interface ReplicatedPostgres extends TestPostgres {
   detachStandby(): Promise<void>;
   /** Makes the standby a primary. */
   promote(): Promise<void>;
+  /** Suspends all processes of the standby, as when its machine hangs. Also its connections stay open. */
+  suspendStandby(): void;
+  resumeStandby(): void;
+  /** Ends all processes of the standby at once, and starts it again. */
+  restartStandby(whileDown?: () => Promise<void>): Promise<void>;
 }
 
 // A lost process loses nothing that the kernel has; only a lost machine would.
@@ -76,15 +81,23 @@ export async function startReplicatedPostgres({
     moveTo: (place) => forwarder.moveTo(servers[place].port),
     killPrimary,
     detachStandby: async () => {
-      await run(standby, 'ALTER SYSTEM RESET primary_conninfo');
-      await run(standby, 'SELECT pg_reload_conf()');
+      await run(servers.standby, 'ALTER SYSTEM RESET primary_conninfo');
+      await run(servers.standby, 'SELECT pg_reload_conf()');
       await eventually(async () => !(await isStreaming(primary)));
     },
-    promote: () => run(standby, 'SELECT pg_promote()'),
+    promote: () => run(servers.standby, 'SELECT pg_promote()'),
+    suspendStandby: () => signal(servers.standby, 'SIGSTOP'),
+    resumeStandby: () => signal(servers.standby, 'SIGCONT'),
+    restartStandby: async (whileDown) => {
+      await kill(servers.standby);
+      await whileDown?.();
+      servers.standby = await launch('standby', standby.port, []);
+    },
     stop: async () => {
       forwarder.close();
       await killPrimary();
-      await standby.stop();
+      signal(servers.standby, 'SIGCONT');
+      await servers.standby.stop();
       watchdog.release();
       for (const { folder } of [primary, standby]) rmSync(folder, { recursive: true, force: true });
       rmSync(home, { recursive: true, force: true });
@@ -116,14 +129,18 @@ async function run({ adminUrl }: RunningPostgres, text: string): Promise<void> {
   await withConnection(adminUrl, (client) => client.query(text));
 }
 
-async function kill({ process: { pid }, exited }: RunningPostgres): Promise<void> {
+async function kill(server: RunningPostgres): Promise<void> {
+  signal(server, 'SIGKILL');
+  await server.exited;
+}
+
+function signal({ process: { pid } }: RunningPostgres, name: NodeJS.Signals): void {
   // The postmaster first, so that it starts no process in between.
   for (const each of [pid, ...childrenOf(pid)]) {
     try {
-      process.kill(each, 'SIGKILL');
+      process.kill(each, name);
     } catch {
       // The process has already ended.
     }
   }
-  await exited;
 }

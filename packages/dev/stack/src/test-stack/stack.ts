@@ -36,6 +36,8 @@ export interface StackOptions {
   pooler?: Pooler;
   /** The server to use instead of a new one; the stack stops it. */
   postgres?: TestPostgres;
+  /** A URL of its standby, from which issues reads lists. */
+  standbyUrl?: string;
 }
 
 export type Stack = Awaited<ReturnType<typeof startStack>>;
@@ -55,7 +57,12 @@ export async function startStack(options: StackOptions = {}) {
   const services = await createServices(options, {
     variables: {
       identity: connectionVariables(databases.identity, pooler, pgBouncer),
-      issues: connectionVariables(databases.issues, pooler, pgBouncer),
+      issues: {
+        ...connectionVariables(databases.issues, pooler, pgBouncer),
+        ...(options.standbyUrl === undefined
+          ? {}
+          : { READ_DATABASE_URL: onServer(databases.issues.service, options.standbyUrl) }),
+      },
     },
     serviceToken,
     keysDir: keys.directory,
@@ -189,6 +196,13 @@ function connectionVariables(
 ): Record<string, string> {
   if (pgBouncer === undefined) return { DATABASE_URL: service };
   return { DATABASE_URL: pgBouncer.urlOf(service), DATABASE_POOLER: pooler };
+}
+
+/** The URL of the same database on another server. */
+function onServer(url: string, server: string): string {
+  const moved = new URL(url);
+  moved.host = new URL(server).host;
+  return moved.href;
 }
 
 /**
