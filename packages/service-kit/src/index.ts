@@ -1,8 +1,10 @@
 export * from './database/database.ts';
 export * from './database/database-readiness.ts';
 export * from './database/event-feed.ts';
+export * from './database/read-source.ts';
 export * from './database/sql-client.ts';
 export { timeline } from './database/standby.ts';
+export { StandbyReads } from './database/standby-reads.ts';
 export { apiDocsRoutes, readApiDocument } from './http/api-docs.ts';
 export * from './http/body.ts';
 export * from './http/create-app.ts';

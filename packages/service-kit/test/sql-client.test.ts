@@ -5,10 +5,10 @@ import {
   createPool,
   createStatementNames,
   SqlClient,
-  type SqlStatement,
   unavailableWhenDatabaseIsDown,
   violatedUniqueIndex,
 } from '../src/index.ts';
+import { sql } from './support/sql.ts';
 
 let postgres: TestPostgres;
 let pool: pg.Pool;
@@ -33,11 +33,6 @@ afterAll(async () => {
   await pool.end();
   await postgres.stop();
 });
-
-/** Joins a template as `Prisma.sql` does, without nested statements. */
-function sql(strings: readonly string[], ...values: readonly unknown[]): SqlStatement {
-  return { text: strings.reduce((text, part, index) => `${text}$${index}${part}`), values };
-}
 
 const names = () => client.$queryRaw<{ name: string }[]>`SELECT name FROM people ORDER BY id`;
 

@@ -126,12 +126,14 @@ interface PoolOptions {
    * the role apply (`applyRoleSettings`).
    */
   throughPooler?: boolean | undefined;
+  /** Whether connections may lead to a standby; false by default. */
+  toStandby?: boolean;
   onError: (error: Error) => void;
 }
 
 /**
  * A pool with limits on connections, waiting and statements. Errors of idle connections go to `onError`. It has no connection
- * to a standby.
+ * to a standby, unless `toStandby` is set.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
@@ -142,7 +144,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,
     application_name: options.applicationName,
-    ...(options.throughPooler === true ? pooledSession : startupParameters(options)),
+    ...(options.throughPooler === true ? pooledSession(options) : startupParameters(options)),
     keepAlive: true,
   });
   pool.on('error', options.onError);
@@ -164,19 +166,21 @@ function isInTransaction(client: pg.PoolClient): boolean {
 const requiredSettings = { TimeZone: 'UTC' };
 
 // PgBouncer keeps the time zone of each client. https://www.pgbouncer.org/config.html#track_extra_parameters
-const pooledSession: pg.PoolConfig = {
-  onConnect: async (client) => {
-    await client.query("SET TimeZone = 'UTC'");
-    await assertPrimary(client);
-  },
-};
+function pooledSession({ toStandby = false }: PoolOptions): pg.PoolConfig {
+  return {
+    onConnect: async (client) => {
+      await client.query("SET TimeZone = 'UTC'");
+      if (!toStandby) await assertPrimary(client);
+    },
+  };
+}
 
-function startupParameters({ statementTimeoutMs, settings }: PoolOptions): pg.PoolConfig {
+function startupParameters({ statementTimeoutMs, settings, toStandby }: PoolOptions): pg.PoolConfig {
   const all = Object.entries({ ...requiredSettings, ...settings });
   return {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
-    onConnect: assertPrimary,
+    ...(toStandby === true ? {} : { onConnect: assertPrimary }),
     options: all.map(([name, value]) => `-c ${name}=${value}`).join(' '),
   };
 }

@@ -28,7 +28,7 @@ interface TransactionOptions {
   timeout?: number;
 }
 
-interface SqlClientOptions {
+export interface SqlClientOptions {
   pool: pg.Pool;
   /** `Prisma.sql` of the service. */
   sql: Template;
@@ -91,6 +91,14 @@ export class SqlClient implements SqlRunner {
       client.release();
     }
   }
+}
+
+/** Sends statements on one connection, which another part of the program releases. */
+export function clientRunner(
+  client: pg.PoolClient,
+  options: Pick<SqlClientOptions, 'sql' | 'nameOf'>,
+): SqlRunner {
+  return runnerOf(() => client, options);
 }
 
 function runnerOf(
