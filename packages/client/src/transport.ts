@@ -72,6 +72,9 @@ interface Attempt {
   about: RequestNames;
 }
 
+// The service reads lists from a standby if that has what the client has seen.
+const positionName = 'X-Data-Position';
+
 const transientStatuses = new Set([429, 502, 503, 504]);
 const backoffMs = 200;
 const backoffMaxMs = 5_000;
@@ -91,6 +94,8 @@ export class Transport<Api extends Paths> {
   readonly #baseUrl: string;
   readonly #credentials: Credentials | undefined;
   readonly #warned = new Set<string>();
+  /** The greatest position of the responses, which lists have to see. */
+  #position: string | undefined;
 
   /** @throws TypeError for a `baseUrl` that is not one */
   constructor(paths: Api, options: TransportOptions, credentials?: Credentials) {
@@ -165,12 +170,13 @@ export class Transport<Api extends Paths> {
       const outcome = await this.#attempt(url, {
         method,
         body,
-        headers: { ...credential, ...call.headers },
+        headers: { ...this.#positionFor(method), ...credential, ...call.headers },
         signal,
         about,
       });
       if (!(outcome instanceof ProblemError)) {
         this.#warnOfIgnored(id, outcome.headers);
+        this.#keepPosition(outcome.headers);
         return outcome;
       }
       call.signal?.throwIfAborted();
@@ -183,6 +189,15 @@ export class Transport<Api extends Paths> {
         throw outcome;
       await sleep(waitMs, call.signal);
     }
+  }
+
+  #keepPosition(headers: Headers): void {
+    const position = headers.get(positionName);
+    if (position !== null && position > (this.#position ?? '')) this.#position = position;
+  }
+
+  #positionFor(method: string): Record<string, string> {
+    return method === 'GET' && this.#position !== undefined ? { [positionName]: this.#position } : {};
   }
 
   #warnOfIgnored(id: IdOf<Api>, headers: Headers): void {

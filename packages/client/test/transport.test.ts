@@ -58,7 +58,8 @@ const problem = (status: number, code: string, headers?: Record<string, string>,
 
 const cut: Answer = (request) => request.socket.destroy();
 const silent: Answer = () => undefined;
-const issue = json(200, { key: 'ISS-1' });
+const issueBody = { key: 'ISS-1' };
+const issue = json(200, issueBody);
 
 describe('a call', () => {
   it('returns the body, with a bearer token', async () => {
@@ -69,6 +70,24 @@ describe('a call', () => {
       url: '/api/v1/issues/iss-1/',
       headers: { authorization: 'Bearer token', accept: 'application/json' },
     });
+  });
+
+  it('sends the highest position that it has got with what it reads', async () => {
+    const at = (digit: string) => json(200, issueBody, { 'X-Data-Position': digit.repeat(24) });
+    const { client, requests } = await serve(at('1'), at('3'), at('2'), issue);
+    const one = client();
+    for (let count = 0; count < 3; count += 1) await one.update('ISS-1', { title: 'New' });
+    await one.get('ISS-1');
+    await one.update('ISS-1', { title: 'New' });
+    await client().get('ISS-1');
+    expect(requests.map(({ headers }) => headers['x-data-position'])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      '3'.repeat(24),
+      undefined,
+      undefined,
+    ]);
   });
 
   it('returns a page with its ETag, and undefined for a 304', async () => {

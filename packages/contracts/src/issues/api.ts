@@ -26,6 +26,7 @@ import {
   markNotificationsRead,
   markNotificationsUnread,
 } from './notification.operations.ts';
+import { positionResponseHeader } from './operation-parts.schemas.ts';
 import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
 import {
   attachExternalIssue,
@@ -84,6 +85,7 @@ export const issuesApi = {
   securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
   secured: {
     headers: {
+      ...positionResponseHeader,
       'RateLimit-Policy': z
         .string()
         .optional()

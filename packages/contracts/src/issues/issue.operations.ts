@@ -26,6 +26,7 @@ import {
   keyReusedCode,
   knownEtagHeaders,
   listEtagHeader,
+  listHeaders,
   locationHeader,
   personLookupProblems,
   preconditionHeaders,
@@ -99,7 +100,7 @@ export const listIssues = operation({
   description:
     'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, and one of filters that few issues match may end early, so follow `Link`. Unknown parameters are refused.',
   query: issueListQuerySchema,
-  headers: knownEtagHeaders,
+  headers: listHeaders,
   responses: {
     200: {
       description: shortened,
@@ -134,7 +135,7 @@ export const listIssuePages = operation({
   description:
     'Returns an object with the number of matching issues, at most 100,000. A page of large issues ends before 512 KiB, and one of filters that few issues match may end early, so follow `next`. Unknown parameters are refused.',
   query: issuePageQuerySchema,
-  headers: knownEtagHeaders,
+  headers: listHeaders,
   responses: {
     200: {
       description: shortened,
@@ -160,7 +161,7 @@ export const countIssues = operation({
   description:
     'Counts the issues that match the filters of a list. Every status and every priority has a count; of the assignees, those with the most issues. A count ends at 10,000.',
   query: issueCountsQuerySchema,
-  headers: knownEtagHeaders,
+  headers: listHeaders,
   responses: {
     200: { description: 'The counts.', schema: issueCountsSchema, headers: countsEtagHeader },
     304: { description: 'The counts have not changed.', headers: countsEtagHeader },

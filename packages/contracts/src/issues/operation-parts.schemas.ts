@@ -28,6 +28,30 @@ export const knownEtagHeaders = z.object({
     .describe('ETags of earlier responses; 304 without a body if one is that of the current response.'),
 });
 
+/** The place of a change in the database; in the request of a list, one that the list must see. */
+export const positionHeader = 'X-Data-Position';
+
+/** The headers of lists and counts. */
+export const listHeaders = knownEtagHeaders.extend({
+  [positionHeader]: z
+    .string()
+    .regex(/^[\dA-F]{24}$/, { error: 'must be the value of an earlier response' })
+    .optional()
+    .describe(
+      'The greatest value of earlier responses: the list has what was written before them. Without it, a list may be up to 5 seconds old where lists come from a standby.',
+    ),
+});
+
+/** In responses of the service to identified callers. */
+export const positionResponseHeader = {
+  [positionHeader]: z
+    .string()
+    .optional()
+    .describe(
+      'After a successful write and in the feed of events, where lists come from a standby: a place in the database, 24 hexadecimal digits that compare as text. Keep the greatest, and send it with lists.',
+    ),
+};
+
 export const locationHeader = { Location: z.string().describe('The URL of the new resource.') };
 
 export const replayedHeader = {

@@ -49,6 +49,8 @@ export interface Access<Actor> {
   crossOrigin?: CrossOrigin;
   /** Headers of every response. */
   headers?: Record<string, string>;
+  /** Adds headers to a response of a handler, before it is written. */
+  answered?: ((request: IncomingMessage, response: ServerResponse) => void | Promise<void>) | undefined;
 }
 
 /** Access without authentication. */
@@ -161,7 +163,11 @@ export function route<const Op extends Operation, Actor>(
           // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
           if (!body.raw) request.body = undefined;
           const ready = handler({ ...input, actor, requestId, request, response });
-          return chain(ready, (value) => write(response, value));
+          return chain(ready, (value) =>
+            access.answered === undefined
+              ? write(response, value)
+              : chain(access.answered(request, response), () => write(response, value)),
+          );
         };
         if (read === undefined) return answer();
         return chain(

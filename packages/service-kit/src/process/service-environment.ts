@@ -68,9 +68,12 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
   };
 }
 
-const databaseUrl = z.string({ error: 'is required: a postgresql:// URL' }).superRefine((value, context) => {
-  for (const message of databaseUrlProblems(value)) context.addIssue({ code: 'custom', message });
-});
+/** The URL of a PostgreSQL database. */
+export const databaseUrl = z
+  .string({ error: 'is required: a postgresql:// URL' })
+  .superRefine((value, context) => {
+    for (const message of databaseUrlProblems(value)) context.addIssue({ code: 'custom', message });
+  });
 
 const tlsModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
