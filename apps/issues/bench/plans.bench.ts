@@ -1,6 +1,6 @@
 // Measures the plan of each list with a million issues, in a temporary PostgreSQL: `pnpm bench:plans [count]`.
 import { fileURLToPath } from 'node:url';
-import { createLogger } from '@tessera/service-kit';
+import { createLogger, readsOf } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import pg from 'pg';
@@ -34,7 +34,7 @@ const logger = createLogger({ service: 'bench', level: 'error' });
 const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
 const { database, close } = createListDatabase(config, logger);
 const lists = new IssueListService({
-  repository: new IssueListRepository(database, syncedWith),
+  repository: new IssueListRepository(readsOf(database), syncedWith),
   presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
 });
 

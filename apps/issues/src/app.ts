@@ -21,6 +21,7 @@ import {
   getIssue,
   getLabel,
   getMe,
+  getSession,
   getSyncState,
   getUser,
   getWatching,
@@ -39,6 +40,7 @@ import {
   markNotificationsUnread,
   patchIssue,
   patchUser,
+  positionHeader,
   putLink,
   resolveSyncConflict,
   retrySyncs,
@@ -67,6 +69,7 @@ import {
   ProblemError,
   type Route,
   route,
+  type StandbyReads,
 } from '@tessera/service-kit';
 import { activityHandlers } from './activity/activity.handlers.ts';
 import { authenticate } from './authentication/authenticate.ts';
@@ -96,8 +99,10 @@ export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
   const access = accesses(dependencies);
   const webAppPage = config.webApp && readWebAppPage();
-  const webSessions = createWebSessionRoutes(dependencies, (member) =>
-    createRoutes(dependencies, { ...access, member }),
+  const webSessions = createWebSessionRoutes(
+    dependencies,
+    (member) => createRoutes(dependencies, { ...access, member }),
+    access.member.answered,
   );
   return createExpressApp({
     logger,
@@ -233,6 +238,7 @@ export function createRoutes(
 }
 
 function accesses(dependencies: Dependencies) {
+  const { standby } = dependencies;
   const { corsOrigins, requireVerified } = dependencies.config;
   // Only listed origins are allowed, although browsers never add bearer tokens to a request.
   const crossOrigin: CrossOrigin = {
@@ -251,13 +257,32 @@ function accesses(dependencies: Dependencies) {
       'Preference-Applied',
       'RateLimit',
       'RateLimit-Policy',
+      ...(standby === undefined ? [] : [positionHeader]),
     ],
   };
   const shared = { crossOrigin, headers: { 'Cache-Control': 'no-store' } };
-  const member: Access<Actor> = { ...shared, identify: authenticate({ ...dependencies, requireVerified }) };
+  const member: Access<Actor> = {
+    ...shared,
+    identify: authenticate({ ...dependencies, requireVerified }),
+    answered: standby && tellPosition(standby),
+  };
   /** Trackers send no token. The handler verifies the signature of the body. */
   const trackers: Access<undefined> = { ...shared, ...everyone };
   return { member, trackers };
+}
+
+// The web app's pages are as new as the events after the cursor of its session.
+const followed: readonly string[] = [listEvents.path, `/app${listEvents.path}`, getSession.path];
+
+/** Tells the client, after a write and with events, what its lists have to see. */
+function tellPosition(standby: Pick<StandbyReads, 'position'>): Access<unknown>['answered'] {
+  return async ({ operation }, response) => {
+    if (operation === undefined) return;
+    const isRead = operation.method === 'GET' || operation.method === 'OPTIONS';
+    if (isRead && !followed.includes(operation.path)) return;
+    const position = await standby.position();
+    if (position !== undefined) response.setHeader(positionHeader, position);
+  };
 }
 
 function translateBearerError(error: unknown, request: IncomingMessage): ProblemError | undefined {

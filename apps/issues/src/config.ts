@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import {
   commonConfig,
+  databaseUrl,
   flag,
   integer,
   isProduction,
@@ -29,12 +30,18 @@ const origin = z
   .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
   .transform((value) => normalUrl(value).replace(/\/+$/, ''));
 
-export const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
+export const secretNames = [
+  ...serviceSecretNames,
+  ...trackerSecretNames,
+  'READ_DATABASE_URL',
+  'SESSION_KEYS',
+];
 
 /** `environment-reference.ts` has what each variable means, and the compiler finds a missing one. */
 export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3002 }),
 
+  READ_DATABASE_URL: databaseUrl.optional(),
   IDENTITY_URL: origin,
   JWKS_URI: z.string().refine(isHttpUrl, { error: 'must be an http(s) URL' }).optional(),
   IDENTITY_TIMEOUT_MS: integer({ min: 100, max: 30_000, default: 2_000 }),
@@ -73,6 +80,8 @@ export function loadConfig(variables = environment) {
   const read = readConfig(environmentSchema, variables, secretNames, problemsOf);
   return {
     ...commonConfig(read),
+    /** Undefined if lists are read from the primary. */
+    readDatabaseUrl: read.READ_DATABASE_URL,
     issuer: issuerOf(read) ?? '',
     publicBaseUrl: read.PUBLIC_BASE_URL,
     identity: {

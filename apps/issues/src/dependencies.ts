@@ -7,6 +7,7 @@ import {
   Metrics,
   observeEventFeed,
   problemsUrlOf,
+  type ReadSource,
   readinessTimeoutMs,
   type Tracing,
   WordRewriter,
@@ -17,11 +18,12 @@ import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
-import { createDatabase, createListDatabase, type Database } from './database.ts';
+import { createDatabase, createListDatabase, createListReads, type Database } from './database.ts';
 import { EventChannel } from './events/event-channel.ts';
 import { EventSignal } from './events/event-signal.ts';
 import { EventStreams } from './events/event-streams.ts';
 import { EventWorker } from './events/event-worker.ts';
+import { PositionedFeed } from './events/positioned-feed.ts';
 import { findEndedStreams } from './events/stream-ends.sql.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
@@ -71,10 +73,11 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const leases = new Leases();
   const people = createPeople(config, { database: main.database, leases, keys }, logger, tracing);
   const metrics = new Metrics('issues');
+  const { standby, ...listReads } = createListReads(config, lists, { logger, metrics, tracing });
   const eventSignal = createSignal(config, logger);
   const issues = createIssues(config, logger, {
     main: main.database,
-    lists: lists.database,
+    lists: listReads.source,
     leases,
     people: people.mirror,
     metrics,
@@ -107,8 +110,10 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   tracing?.tracePool(lists.pool);
   const events = new EventFeed(main.pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
+  const streamed = standby === undefined ? undefined : new PositionedFeed(events, standby);
   const eventStreams: EventStreams = new EventStreams({
-    feed: events,
+    feed: streamed ?? events,
+    position: streamed && (() => streamed.position),
     signal: eventSignal,
     urls: issues.urls,
     findEnded: (owners) => findEndedStreams(main.database, owners),
@@ -139,6 +144,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     metrics,
     keys,
     events,
+    standby,
     eventSignal,
     eventStreams,
     notifications: notifications.service,
@@ -175,6 +181,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         webhooks.dispatcher.stop(),
       ]);
       await eventSignal.stop();
+      await listReads.close();
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
@@ -240,7 +247,7 @@ function createPeople(
 
 interface IssueCollaborators {
   main: Database;
-  lists: Database;
+  lists: ReadSource;
   leases: Leases;
   people: IdentityMirrorService;
   metrics: Metrics;

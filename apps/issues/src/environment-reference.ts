@@ -8,6 +8,8 @@ type TrackerVariable = keyof typeof trackerVariables;
 export const environmentReference = {
   DATABASE_POOL_MAX:
     'connections for writes and single reads; half as many more for lists, two for rate limits, one each for readiness and events',
+  READ_DATABASE_URL:
+    '`postgresql://…` of standbys, for lists, searches and counts; see [lists from a standby](../operations/failover.md#lists-from-a-standby)',
   IDENTITY_URL: 'base URL of identity; the service token is sent only there',
   JWKS_URI: { default: '`IDENTITY_URL/jwks`', meaning: 'URL of the key set' },
   JWKS_COOLDOWN_SECONDS:

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { readsOf } from '@tessera/service-kit';
 import { startPostgresProxy } from '@tessera/testing/postgres-proxy';
+import type { Transaction } from '../src/database.ts';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
 import { IssueUrls } from '../src/issue-core/issue-reference.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
@@ -41,7 +43,7 @@ const presenter = new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyP
 
 /** Creates a list service with an empty cache. */
 function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
-  return new IssueListService({ repository: new IssueListRepository(database), presenter });
+  return new IssueListService({ repository: new IssueListRepository(readsOf(database)), presenter });
 }
 
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
@@ -121,6 +123,29 @@ describe('a page of cached summaries', () => {
     expect(await lists.find(query())).toEqual(await listsOf(app).find(query()));
     expect(await issues.find({ id: issue.id })).toEqual(await issuesOf(app).find({ id: issue.id }));
     expect((await issues.find({ id: issue.id })).text).toContain(JSON.stringify(eve.username));
+  });
+
+  it('keeps what is newer than the answer of a server that is behind', async () => {
+    const issue = await createIssue(ann);
+    const mine = query({ references: { ids: [issue.id], numbers: [] } });
+    let behind: Transaction | undefined;
+    const repository = new IssueListRepository({ read: (run) => run(behind ?? app.database) });
+    const readIssues = jest.spyOn(repository, 'findIssues');
+    const behindOrNot = new IssueListService({ repository, presenter });
+    await app.database.$transaction(
+      async (snapshot) => {
+        await snapshot.$queryRaw`SELECT FROM issues LIMIT 1`;
+        await ann.patch(issuePath(issue), { title: 'Newer' }).expect(200);
+        const newer = await behindOrNot.find(mine);
+        behind = snapshot;
+        expect((await behindOrNot.find(mine)).items).toContain(issue.title);
+        behind = undefined;
+        expect(readIssues).toHaveBeenCalledTimes(2);
+        expect(await behindOrNot.find(mine)).toEqual(newer);
+        expect(readIssues).toHaveBeenCalledTimes(2);
+      },
+      { isolationLevel: 'RepeatableRead', timeout: 240_000 },
+    );
   });
 
   it('is empty and has a total if no issue matches', async () => {

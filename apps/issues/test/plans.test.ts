@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CountedField } from '@tessera/contracts';
-import { eventPageStatement } from '@tessera/service-kit';
+import { eventPageStatement, readsOf } from '@tessera/service-kit';
 import pg from 'pg';
 import { ActivityRepository } from '../src/activity/activity.repository.ts';
 import type { Database } from '../src/database.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   await client.connect();
   await fillWithIssues(client, count);
   lists = new IssueListService({
-    repository: new IssueListRepository(app.database, syncedWith),
+    repository: new IssueListRepository(readsOf(app.database), syncedWith),
     presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
   });
 });

@@ -14,6 +14,7 @@ import { EventStream, type StreamEnd, type StreamOwner } from './event-stream.ts
 import { EventTail } from './event-tail.ts';
 import type { EndedStream } from './stream-ends.sql.ts';
 import {
+  databasePositionText,
   type EventFilter,
   eventMatcher,
   heartbeatText,
@@ -25,6 +26,8 @@ import {
 
 interface EventStreamsOptions {
   feed: Pick<EventFeed, 'readAfter'>;
+  /** Returns a position of the database that has all events which were read; undefined without standbys. */
+  position?: (() => string | undefined) | undefined;
   signal: Pick<EventSignal, 'subscribe'>;
   urls: Pick<IssueUrls, 'keyOf'>;
   /** Returns which of the given streams are to end, and why. */
@@ -170,13 +173,16 @@ export class EventStreams {
     const missed = typeof latest === 'string' ? undefined : [...(backlog?.events ?? []), ...latest];
     const events = missed?.filter((event) => matches?.(event) ?? true).map(({ bytes }) => bytes) ?? [];
     const end = missed === undefined ? resetText(place) : positionText(place);
-    stream.send(Buffer.concat([Buffer.from('retry: 3000\n\n'), ...events, Buffer.from(end)]));
+    stream.send(
+      Buffer.concat([Buffer.from(`retry: 3000\n\n${this.#position()}`), ...events, Buffer.from(end)]),
+    );
     if (this.#isDraining) this.endAll();
   }
 
   /** Sends events to all streams, and drops those that do not read. */
   async #deliver(events: readonly StreamedEvent[]): Promise<void> {
-    const all = Buffer.concat(events.map(({ bytes }) => bytes));
+    const position = Buffer.from(this.#position());
+    const all = Buffer.concat([position, ...events.map(({ bytes }) => bytes)]);
     const unsentAllowed = Math.min(unsentMax, unsentTotalMax / Math.max(1, this.#slow));
     let slow = 0;
     this.#isDelivering = true;
@@ -186,22 +192,33 @@ export class EventStreams {
       const unsent = stream.unsentBytes;
       if (unsent > unsentUsualMax) slow += 1;
       if (unsent > unsentAllowed) stream.drop();
-      else this.#sendMatching(stream, events, all);
+      else this.#sendMatching(stream, events, all, position);
     }
     this.#isDelivering = false;
     this.#slow = slow;
   }
 
-  #sendMatching(stream: EventStream, events: readonly StreamedEvent[], all: Buffer): void {
+  #sendMatching(stream: EventStream, events: readonly StreamedEvent[], all: Buffer, position: Buffer): void {
     const { matches } = stream;
-    if (matches === undefined) stream.send(all);
+    if (matches === undefined) {
+      stream.send(all);
+      return;
+    }
+    const matching = events.filter(matches);
     // Node sends the parts together.
-    else for (const event of events) if (matches(event)) stream.send(event.bytes);
+    if (matching.length > 0 && position.length > 0) stream.send(position);
+    for (const event of matching) stream.send(event.bytes);
+  }
+
+  /** The message that precedes events; empty without standbys. */
+  #position(): string {
+    const position = this.#options.position?.();
+    return position === undefined ? '' : databasePositionText(position);
   }
 
   #reset(): void {
     if (this.#tail === undefined) return;
-    const text = resetText(this.#tail.place);
+    const text = this.#position() + resetText(this.#tail.place);
     for (const stream of this.#streams) stream.send(text);
   }
 

@@ -61,6 +61,11 @@ export function heartbeatText(place: EventPlace | undefined): string {
   return `:\n${id}event: heartbeat\ndata: {}\n\n`;
 }
 
+/** Encodes a position of the database that has the events which follow, for lists from a standby. Without an id: it is no event. */
+export function databasePositionText(position: string): string {
+  return `event: position\ndata: ${JSON.stringify({ position })}\n\n`;
+}
+
 /** Encodes the message that events may be missing before a place. */
 export function resetText(place: EventPlace): string {
   const next = eventCursor(place);

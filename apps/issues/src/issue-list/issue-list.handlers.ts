@@ -10,6 +10,7 @@ import {
   type listIssuePages,
   type listIssues,
   pageSizeDefault,
+  positionHeader,
   text,
   uuid,
 } from '@tessera/contracts';
@@ -55,7 +56,8 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
   const list: Handler<typeof listIssues, Actor> = async ({ query: wire, headers, request, actor }) => {
     const url = urls.list + searchOf(request.url);
     const size = wire.limit ?? listMax;
-    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size });
+    const after = headers[positionHeader];
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size, after });
     const found = await lists.find(query, knownBy(headers));
     return found.items === undefined ? notModified(found) : presentArray(found, query);
   };
@@ -68,13 +70,15 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
   }) => {
     const url = urls.pages + searchOf(request.url);
     const { page = 1, page_size: size = pageSizeDefault } = wire;
-    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size, page });
+    const after = headers[positionHeader];
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size, page, after });
     const found = await lists.find(query, knownBy(headers));
     return found.items === undefined ? notModified(found) : presentPage(found, query);
   };
 
   const count: Handler<typeof countIssues, Actor> = async ({ query: { by, ...wire }, headers, actor }) => {
-    const body = jsonText(await lists.count(readFilters(wire, actor, urls.keyPrefix), by));
+    const filters = readFilters(wire, actor, urls.keyPrefix);
+    const body = jsonText(await lists.count(filters, by, headers[positionHeader]));
     return unlessKnown(headers, { status: 200, headers: { ETag: `"${shortHash(body)}"` }, body });
   };
 
@@ -101,16 +105,18 @@ interface ReadOptions {
   size: number;
   /** The number of the page. Undefined for an array without an exact count. */
   page?: number;
+  /** The position in the request. */
+  after: string | undefined;
 }
 
 /** Converts a query string to a list query. Throws a 422 problem for a cursor of another list. */
 function readQuery(
   wire: Omit<ArrayQuery, 'limit'> | IssuePageQuery,
-  { actor, keyPrefix, url, size, page }: ReadOptions,
+  { actor, keyPrefix, url, size, page, after }: ReadOptions,
 ): IssueListQuery {
   const filters = readFilters(wire, actor, keyPrefix);
   const sort = completeOrder(wire.ordering);
-  const after =
+  const place =
     wire.cursor === undefined
       ? undefined
       : decodeCursor(wire.cursor, placeSchema(sort), { list: filters, sort });
@@ -119,13 +125,14 @@ function readQuery(
       filters,
       sort,
       size,
-      after,
-      offset: page === undefined || after !== undefined ? 0 : (page - 1) * size,
-      total: page !== undefined ? 'exact' : after === undefined ? 'capped' : 'none',
+      after: place,
+      offset: page === undefined || place !== undefined ? 0 : (page - 1) * size,
+      total: page !== undefined ? 'exact' : place === undefined ? 'capped' : 'none',
       fields: wire.fields === undefined ? undefined : [...wire.fields].sort(),
     },
     page,
     url,
+    after,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { CountedField, IssueField } from '@tessera/contracts';
-import type { Database, Transaction } from '../database.ts';
+import type { ReadOptions, ReadSource } from '@tessera/service-kit';
+import type { Transaction } from '../database.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import {
   partsOf,
@@ -8,7 +9,7 @@ import {
   selectListedIssues,
   toSnapshots,
 } from '../issue-store/snapshot.sql.ts';
-import { LabelRepository } from '../labels/label.repository.ts';
+import { findLabelsByNames } from '../labels/label.repository.ts';
 import { countStatement } from './issue-counts.sql.ts';
 import { pageStatement, totalMaxOf } from './issue-list.sql.ts';
 import {
@@ -40,18 +41,21 @@ interface PageRow extends Omit<ListedIssue, 'id'> {
 
 /** Reads lists of issues. */
 export class IssueListRepository {
-  readonly #database: Database;
+  readonly #source: ReadSource;
   readonly #tracker: TrackerIdentity | undefined;
-  readonly #labels: LabelRepository;
 
-  constructor(database: Database, tracker?: TrackerIdentity) {
-    this.#database = database;
+  constructor(source: ReadSource, tracker?: TrackerIdentity) {
+    this.#source = source;
     this.#tracker = tracker;
-    this.#labels = new LabelRepository(database);
+  }
+
+  /** Runs the statements of one response. May call `run` again, with another server. */
+  async read<Result>(run: (within: Transaction) => Promise<Result>, options: ReadOptions): Promise<Result> {
+    return this.#source.read(run, options);
   }
 
   /** Finds the issues of a page with their revisions. */
-  async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
+  async findPage(request: IssueListRequest, within: Transaction): Promise<FoundPage> {
     const labelIds = await this.#findLabels(request.filters, within);
     if (labelIds === null)
       return {
@@ -77,7 +81,7 @@ export class IssueListRepository {
   async findIssues(
     ids: readonly string[],
     fields: readonly IssueField[] | undefined,
-    within: Transaction = this.#database,
+    within: Transaction,
   ): Promise<IssueSnapshot[]> {
     const parts = partsOf(fields);
     const select = parts.links ? selectListedIssues : selectListedBare;
@@ -86,23 +90,18 @@ export class IssueListRepository {
   }
 
   /** Counts issues by a member. Values without issues may be absent. */
-  async count(filters: IssueFilters, by: CountedField): Promise<IssueCount[]> {
-    const labelIds = await this.#findLabels(filters, this.#database);
+  async count(filters: IssueFilters, by: CountedField, within: Transaction): Promise<IssueCount[]> {
+    const labelIds = await this.#findLabels(filters, within);
     if (labelIds === null) return [];
     const request = { filters, labelIds, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
-    return this.#database.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
+    return within.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
   }
 
   // Returns undefined without a filter by labels, and null if a label does not exist, so that no issue matches.
   async #findLabels({ labels }: IssueFilters, within: Transaction): Promise<string[] | undefined | null> {
     if (labels === undefined) return undefined;
-    const found = await this.#labels.findByNames(labels, within);
+    const found = await findLabelsByNames(labels, within);
     return found.size < new Set(labels).size ? null : [...found.values()].map(({ id }) => id);
-  }
-
-  /** Runs statements in one snapshot (isolation level REPEATABLE READ). */
-  async inSnapshot<Result>(run: (within: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#database.$transaction(run, { isolationLevel: 'RepeatableRead' });
   }
 }
 

@@ -35,6 +35,7 @@ import {
   offsetMax,
   type SortValue,
 } from './issue-list.ts';
+import { isOlder, isUnchanged, type ListedRevision, markOf, revisionOf } from './listed-revision.ts';
 
 interface IssueListServiceDependencies {
   repository: IssueListRepository;
@@ -69,10 +70,14 @@ export class IssueListService {
   /** `isKnown`: whether the client has the page with an ETag. Its issues are then not read. */
   find(query: IssueListQuery): Promise<IssueListPage>;
   find(query: IssueListQuery, isKnown: IsKnown | undefined): Promise<IssueListPage | KnownPage>;
-  async find({ request, page }: IssueListQuery, isKnown?: IsKnown): Promise<IssueListPage | KnownPage> {
+  async find(
+    { request, page, after }: IssueListQuery,
+    isKnown?: IsKnown,
+  ): Promise<IssueListPage | KnownPage> {
     const isReachable = request.offset <= offsetMax;
     const found = await this.#find(
       isReachable ? this.#withoutVainCount(request) : { ...request, offset: 0, size: 1 },
+      after,
       isKnown,
     );
     if (isUnfiltered(request) && request.total === 'capped')
@@ -82,9 +87,11 @@ export class IssueListService {
     return found;
   }
 
-  /** Counts the issues of a list by a member. */
-  async count(filters: IssueFilters, by: CountedField): Promise<IssueCounts> {
-    const rows = await this.#repository.count(filters, by);
+  /** Counts the issues of a list by a member. `after`: a position of the database that the counts must see. */
+  async count(filters: IssueFilters, by: CountedField, after?: string): Promise<IssueCounts> {
+    const rows = await this.#repository.read((within) => this.#repository.count(filters, by, within), {
+      after,
+    });
     const counted = rows.flatMap(({ count, ...row }) => (count === null ? [] : [{ count, ...row }]));
     const is_complete = rows.every(({ isComplete }) => isComplete) && counted.length <= countedAssigneesMax;
     const of = <Value extends string>(values: readonly Value[]) =>
@@ -107,10 +114,16 @@ export class IssueListService {
     return isVain ? { ...request, total: 'none' } : request;
   }
 
-  async #find(request: IssueListRequest, isKnown?: IsKnown): Promise<IssueListPage | KnownPage> {
-    const find = (within?: Transaction) => this.#tryFind(request, isKnown, within);
+  async #find(
+    request: IssueListRequest,
+    after: string | undefined,
+    isKnown: IsKnown | undefined,
+  ): Promise<IssueListPage | KnownPage> {
+    const find = (within: Transaction) => this.#tryFind(request, isKnown, within);
     // If an issue changes between the two statements of a page, both run again in one snapshot.
-    const page = (await find()) ?? (await this.#repository.inSnapshot(find));
+    const page =
+      (await this.#repository.read(find, { after })) ??
+      (await this.#repository.read(find, { after, isolationLevel: 'RepeatableRead' }));
     if (page === undefined) throw new Error('two statements of one snapshot saw different issues');
     return page;
   }
@@ -118,7 +131,7 @@ export class IssueListService {
   async #tryFind(
     request: IssueListRequest,
     isKnown: IsKnown | undefined,
-    within?: Transaction,
+    within: Transaction,
   ): Promise<IssueListPage | KnownPage | undefined> {
     const { issues, total, isWhole, lookedUntil } = await this.#repository.findPage(request, within);
     const listed = issues.slice(0, request.size);
@@ -174,7 +187,7 @@ export class IssueListService {
     listed: readonly ListedIssue[],
     known: Map<string, CachedSummary>,
     fields: readonly IssueField[] | undefined,
-    within?: Transaction,
+    within: Transaction,
   ): Promise<CachedSummary[] | undefined> {
     const summaries: CachedSummary[] = [];
     let bytes = 0;
@@ -194,13 +207,13 @@ export class IssueListService {
     part: readonly ListedIssue[],
     known: Map<string, CachedSummary>,
     fields: readonly IssueField[] | undefined,
-    within?: Transaction,
+    within: Transaction,
   ) {
     const unknown = part.filter(({ id }) => !known.has(id)).map(({ id }) => id);
     let bytes = 0;
     for (const issue of await this.#repository.findIssues(unknown, fields, within)) {
       const summary = this.#summaryOf(issue, fields);
-      this.#summaries.set(keyOf(issue.id, fields), summary);
+      this.#keep(keyOf(issue.id, fields), summary);
       known.set(issue.id, summary);
       bytes += summary.bytes;
     }
@@ -209,6 +222,12 @@ export class IssueListService {
       bytes > pageBytesMax
         ? Math.max(1, Math.floor((unknown.length * pageBytesMax) / bytes))
         : Math.min(partMax, this.#partSize * 2);
+  }
+
+  // A standby, or an earlier statement, may show an older issue than the cache has.
+  #keep(key: string, summary: CachedSummary): void {
+    const kept = this.#summaries.peek(key);
+    if (kept === undefined || !isOlder(summary.revision, kept.revision)) this.#summaries.set(key, summary);
   }
 
   #summaryOf(issue: IssueSnapshot, fields: readonly IssueField[] | undefined): CachedSummary {
@@ -239,32 +258,8 @@ function keyOf(id: string, fields: readonly IssueField[] | undefined): string {
 /** Whether the client has the response with an ETag. */
 type IsKnown = (etag: string) => boolean;
 
-function markOf(issue: Omit<ListedIssue, 'isSearched'>): string {
-  const { id, branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return shortHash(JSON.stringify([id, branch, rev, labelRev, trackerRev, reporterName, assigneeName]));
-}
-
 /** Maximum number of issues that one statement reads: 2 MB for issues of maximum size. */
 const partMax = 50;
-
-type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
-
-// Copies only the compared values, because the garbage collector traverses every object in the long-lived cache.
-function revisionOf(issue: IssueSnapshot): ListedRevision {
-  const { branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return { branch, rev, labelRev, trackerRev, reporterName, assigneeName };
-}
-
-function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
-  return (
-    left.branch === right.branch &&
-    left.rev === right.rev &&
-    left.labelRev === right.labelRev &&
-    left.trackerRev === right.trackerRev &&
-    left.reporterName === right.reporterName &&
-    left.assigneeName === right.assigneeName
-  );
-}
 
 // The position after the issue with the searched number is an empty array: the list itself begins there.
 function endOf(

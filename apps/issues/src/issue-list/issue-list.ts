@@ -67,6 +67,8 @@ export interface IssueListQuery {
   page: number | undefined;
   /** The public URL of the list with the query string as sent. */
   url: string;
+  /** A position of the database that the list must see. */
+  after?: string | undefined;
 }
 
 /** An issue of a page with its revision, by which a cached JSON text is validated. */

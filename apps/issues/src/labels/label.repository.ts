@@ -5,6 +5,17 @@ import { type Label, labelKey } from '../issue-core/label.ts';
 
 const columns = Prisma.raw('id, name, color, created_at AS "createdAt", updated_at AS "updatedAt"');
 
+/** Returns the labels with these names, by key. */
+export async function findLabelsByNames(
+  names: readonly string[],
+  within: Transaction,
+): Promise<Map<string, Label>> {
+  if (names.length === 0) return new Map();
+  const rows = await within.$queryRaw<Label[]>`
+      SELECT ${columns} FROM labels WHERE key = ANY(${names.map(labelKey)}::text[])`;
+  return new Map(rows.map((label) => [labelKey(label.name), label]));
+}
+
 /** Reads and writes labels. */
 export class LabelRepository {
   readonly #database: Database;
@@ -33,10 +44,7 @@ export class LabelRepository {
     names: readonly string[],
     within: Transaction = this.#database,
   ): Promise<Map<string, Label>> {
-    if (names.length === 0) return new Map();
-    const rows = await within.$queryRaw<Label[]>`
-      SELECT ${columns} FROM labels WHERE key = ANY(${names.map(labelKey)}::text[])`;
-    return new Map(rows.map((label) => [labelKey(label.name), label]));
+    return findLabelsByNames(names, within);
   }
 
   /**

@@ -17,12 +17,19 @@ interface SessionAccessOptions extends ActorOptions {
   sessions: WebSessionService;
   cookie: SessionCookie;
   publicBaseUrl: string;
+  answered: Access<unknown>['answered'];
 }
 
 const headers = { 'Cache-Control': 'no-store' };
 
 /** The access rules below `/app`: every request must come from the app's own pages. There is no CORS. */
-export function sessionAccesses({ sessions, cookie, publicBaseUrl, ...options }: SessionAccessOptions) {
+export function sessionAccesses({
+  sessions,
+  cookie,
+  publicBaseUrl,
+  answered,
+  ...options
+}: SessionAccessOptions) {
   const actorOf = findActor(options);
   const assertOwnPage = sameOriginCheck(new URL(publicBaseUrl).origin);
   const identify = async (request: IncomingMessage): Promise<SessionActor> => {
@@ -33,9 +40,9 @@ export function sessionAccesses({ sessions, cookie, publicBaseUrl, ...options }:
     assertMadeFor(stored.identityId, request);
     return { ...(await actorOf(claims, request)), sessionKey: stored.idHash, session: stored };
   };
-  const member: Access<SessionActor> = { headers, identify };
+  const member: Access<SessionActor> = { headers, identify, answered };
   /** For requests with and without a session. */
-  const open: Access<undefined> = { headers, identify: assertOwnPage };
+  const open: Access<undefined> = { headers, identify: assertOwnPage, answered };
   return { member, open };
 }
 

@@ -23,12 +23,20 @@ import { sessionAccesses } from './web-session-access.ts';
 export function createWebSessionRoutes(
   dependencies: Dependencies,
   createApiRoutes: (member: Access<Actor>) => Route[],
+  answered?: Access<unknown>['answered'],
 ): { routes: Route[]; guards: Record<string, Guard> } {
   const { config, webSessions, mirror, users, events, rateLimits, shares } = dependencies;
   if (webSessions === undefined) return { routes: [], guards: {} };
   const { service: sessions, cookie } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
-  const { member, open } = sessionAccesses({ sessions, cookie, publicBaseUrl, mirror, requireVerified });
+  const { member, open } = sessionAccesses({
+    sessions,
+    cookie,
+    publicBaseUrl,
+    answered,
+    mirror,
+    requireVerified,
+  });
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
   const signIns = limitAddresses(rateLimits.signIns);

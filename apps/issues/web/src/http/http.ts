@@ -98,6 +98,15 @@ export function lineOf(id: OperationId, parts: RequestParts): { method: string; 
   return { method, url: id in webSessionPaths ? path : `/app${path}` };
 }
 
+/** The greatest place in the database of which this tab has heard. Lists have to see it; see `X-Data-Position`. */
+let position = '';
+
+export function notePosition(heard: string | null | undefined): void {
+  if (heard && heard > position) position = heard;
+}
+
+export const latestPosition = () => position;
+
 // The service waits at most 30 s for a tracker.
 const timeoutMs = 60_000;
 
@@ -107,6 +116,7 @@ async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown
   const headers: Record<string, string> = { Accept: 'application/json' };
   // Forms of other sites cannot send this header.
   if (method !== 'GET') headers['X-Tessera-App'] = '1';
+  else if (position !== '') headers['X-Data-Position'] = position;
   // The cookie may be that of another person by now, and the service refuses the request then.
   const person = personOfPage();
   if (person !== undefined) headers['X-Tessera-User'] = person;
@@ -131,6 +141,7 @@ async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown
       (content ?? {}) as Partial<Problem>,
       response.headers.get('Retry-After'),
     );
+  notePosition(response.headers.get('X-Data-Position'));
   return { body: content, headers: response.headers };
 }
 

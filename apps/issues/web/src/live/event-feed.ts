@@ -1,15 +1,16 @@
 import type { IssueEvent, IssueEventType } from '@tessera/contracts';
 import { call } from '../http/api.ts';
-import { HttpError, lineOf } from '../http/http.ts';
+import { HttpError, latestPosition, lineOf, notePosition } from '../http/http.ts';
 import { personOfPage } from '../sign-in/session-gate.ts';
 
 /** `live`: events arrive at once; `polling`: about every ten seconds; `offline`: the server cannot be reached. */
 export type Connection = 'live' | 'polling' | 'offline';
 
+/** `position`: the lists that are read because of the message have to see it. */
 export type FeedMessage =
-  | { kind: 'events'; events: readonly IssueEvent[]; cursor: string }
+  | { kind: 'events'; events: readonly IssueEvent[]; cursor: string; position?: string }
   /** Events may be missing. */
-  | { kind: 'reset'; cursor: string }
+  | { kind: 'reset'; cursor: string; position?: string }
   | { kind: 'connection'; connection: Connection };
 
 const hello = 'hello';
@@ -47,19 +48,22 @@ export function followEvents(after: string | null, listener: (message: FeedMessa
   let isLeader = false;
   const take = (message: FeedMessage) => {
     if (message.kind === 'connection') connection = message.connection;
-    else cursor = message.cursor;
+    else {
+      cursor = message.cursor;
+      notePosition(message.position);
+    }
     listener(message);
   };
   const tell = (message: FeedMessage) => {
     if (stopping.signal.aborted) return;
     take(message);
-    channel.postMessage(message);
+    channel.postMessage(message.kind === 'connection' ? message : { ...message, position: latestPosition() });
   };
   channel.addEventListener('message', ({ data }: MessageEvent<FeedMessage | typeof hello>) => {
     if (data !== hello) return take(data);
     if (!isLeader || connection === undefined) return;
     // The new tab continues from here if this one is closed.
-    channel.postMessage({ kind: 'events', events: [], cursor });
+    channel.postMessage({ kind: 'events', events: [], cursor, position: latestPosition() });
     channel.postMessage({ kind: 'connection', connection });
   });
   channel.postMessage(hello);
@@ -122,6 +126,9 @@ function openStream(cursor: string, tell: (message: FeedMessage) => void, onHear
   const query = { user: personOfPage(), ...(cursor !== 'now' && { after: cursor }) };
   const stream = new EventSource(lineOf('streamEvents', { query }).url);
   for (const type of ['open', 'heartbeat', 'reset', ...eventTypes]) stream.addEventListener(type, onHeard);
+  stream.addEventListener('position', ({ data }: MessageEvent<string>) =>
+    notePosition((JSON.parse(data) as { position: string }).position),
+  );
   stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));
   for (const type of eventTypes)
     stream.addEventListener(type, ({ data, lastEventId }: MessageEvent<string>) =>
