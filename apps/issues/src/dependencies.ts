@@ -111,12 +111,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const events = new EventFeed(main.pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
   const streamed = standby === undefined ? undefined : new PositionedFeed(events, standby);
+  const notifications = createNotifications(main.database, eventSignal, logger);
   const eventStreams: EventStreams = new EventStreams({
     feed: streamed ?? events,
     position: streamed && (() => streamed.position),
     signal: eventSignal,
     urls: issues.urls,
     findEnded: (owners) => findEndedStreams(main.database, owners),
+    findChangedNotifications: (people) => notifications.repository.changed(people),
     onEnded: observeStreams(metrics, () => eventStreams),
     logger,
   });
@@ -127,7 +129,6 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     people.backfill.start();
     people.feed.start();
   }
-  const notifications = createNotifications(main.database, eventSignal, logger);
   const webhooks = createWebhooks(config, {
     database: main.database,
     leases,
@@ -196,10 +197,11 @@ function createSignal({ database, listensForEvents }: Config, logger: Logger): E
 
 function createNotifications(database: Database, signal: EventSignal, logger: Logger) {
   const repository = new NotificationRepository(database);
-  const run = () => repository.notify();
+  // The streams then tell people of them.
+  const run = () => repository.notify(() => signal.written());
   const worker = new EventWorker({ name: 'notifications', signal, run, pauseMs: 200, logger });
   worker.start();
-  return { worker, service: new NotificationService({ repository }) };
+  return { worker, repository, service: new NotificationService({ repository }) };
 }
 
 /** At most half of the connections for one identity. */

@@ -249,6 +249,8 @@ describe('GET /api/v1/notifications/', () => {
       more_count: 0,
       created_at: expect.any(String),
       read_at: null,
+      done_at: null,
+      snoozed_until: null,
     });
     await ann.delete(issuePath(issue, `comments/${id}/`)).expect(204);
     expect((await readNotifications(person))[0]).toEqual({ ...shown, comment_id: null });

@@ -330,7 +330,7 @@ describe(`among ${count} issues`, () => {
     const { rows: people } = await client.query(
       'SELECT user_id FROM issue_watchers ORDER BY since DESC LIMIT 1',
     );
-    const filters = { isUnread: undefined, reasons: undefined, issue: undefined };
+    const filters = { isUnread: undefined, state: undefined, reasons: undefined, issue: undefined };
     const listed = selectNotifications(people[0]?.user_id, filters, { limit: 51, after: { place: '25' } });
     const page = await explain(client, { text: listed.text, values: listed.values });
     expect(page.scanned).toEqual([]);

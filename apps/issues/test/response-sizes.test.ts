@@ -349,6 +349,19 @@ const largest: Record<string, LargestResponse> = {
     send: () => staff.post('/api/v1/notifications/unread/', { ids: Array(100).fill(1) }),
     status: 200,
   },
+  markNotificationsDone: {
+    send: () => staff.post('/api/v1/notifications/done/', { ids: Array(100).fill(1) }),
+    status: 200,
+  },
+  restoreNotifications: {
+    send: () => staff.post('/api/v1/notifications/restore/', { ids: Array(100).fill(1) }),
+    status: 200,
+  },
+  snoozeNotifications: {
+    send: () =>
+      staff.post('/api/v1/notifications/snooze/', { ids: Array(100).fill(1), until: '2026-11-30T08:00:00Z' }),
+    status: 200,
+  },
   listLabels: { send: () => staff.get('/api/v1/labels/'), status: 200, atLeast: 150_000 },
   createLabel: {
     send: () => staff.post('/api/v1/labels/', { name: labelName(500) }),

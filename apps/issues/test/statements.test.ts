@@ -240,6 +240,14 @@ const table: Expected[] = [
     parsed: 0,
     because: 'one statement marks them and counts the unread ones',
   },
+  {
+    request: 'POST snoozed notifications',
+    send: () => ann.post('/api/v1/notifications/snooze/', { ids: [1], until: '2026-11-30T08:00:00Z' }),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement hides them and counts the unread ones',
+  },
 ];
 
 beforeAll(async () => {

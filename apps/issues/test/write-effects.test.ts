@@ -106,6 +106,11 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
   stopWatching: { send: () => ann.delete(issuePath(issue, 'watch/')) },
   markNotificationsRead: { send: () => ann.post(`${notificationsPath}read/`, { up_to: 1 }) },
   markNotificationsUnread: { send: () => ann.post(`${notificationsPath}unread/`, { ids: [1] }) },
+  markNotificationsDone: { send: () => ann.post(`${notificationsPath}done/`, { ids: [1] }) },
+  restoreNotifications: { send: () => ann.post(`${notificationsPath}restore/`, { ids: [1] }) },
+  snoozeNotifications: {
+    send: () => ann.post(`${notificationsPath}snooze/`, { ids: [1], until: '2026-11-30T08:00:00Z' }),
+  },
   createLabel: { send: () => staff.post('/api/v1/labels/', { name: randomUUID() }) },
   updateLabel: { send: async () => staff.patch(`/api/v1/labels/${await label()}/`, { name: randomUUID() }) },
   deleteLabel: { send: async () => staff.delete(`/api/v1/labels/${await label()}/`) },

@@ -27,6 +27,7 @@ import type {
   LinkType,
   Notification,
   NotificationReason,
+  NotificationState,
   OrderingField,
   PersonInput,
   RetriedSyncs,
@@ -180,6 +181,8 @@ type LabelReferences = readonly (string | { readonly id: string })[];
 interface NotificationFilters {
   /** Whether to list unread or read notifications; both by default. */
   unread?: boolean;
+  /** Where they are: in the inbox, snoozed or done; all by default. */
+  state?: NotificationState;
   reason?: readonly NotificationReason[];
   issue?: IssueReference;
 }
@@ -395,11 +398,13 @@ export class IssuesClient {
   notifications({
     limit,
     unread,
+    state,
     reason,
     issue,
     ...call
   }: NotificationFilters & PageSize & CallOptions = {}): AsyncGenerator<Notification, void> {
-    return this.#api.pages('listNotifications', { query: { limit, unread, reason, issue }, ...call });
+    const query = { limit, unread, state, reason, issue };
+    return this.#api.pages('listNotifications', { query, ...call });
   }
 
   /**
@@ -411,8 +416,8 @@ export class IssuesClient {
     etag?: string,
     options?: CallOptions,
   ): Promise<{ notifications: Notification[]; unreadCount: number; etag: string } | undefined> {
-    const { limit, unread, reason, issue } = filters;
-    const call = { query: { limit, unread, reason, issue }, ...options };
+    const { limit, unread, state, reason, issue } = filters;
+    const call = { query: { limit, unread, state, reason, issue }, ...options };
     const reply = await this.#api.readIfChanged('listNotifications', etag, call);
     if (reply === undefined) return undefined;
     const unreadCount = Number(reply.headers.get('X-Unread-Count'));
@@ -433,6 +438,25 @@ export class IssuesClient {
   async markUnread(ids: readonly number[], options?: CallOptions): Promise<number> {
     const call = { body: { ids }, isRepeatable: true, ...options };
     return (await this.#api.call('markNotificationsUnread', call)).unread_count;
+  }
+
+  /** Takes up to 100 notifications out of the inbox. Returns the number of unread ones. */
+  async markDone(ids: readonly number[], options?: CallOptions): Promise<number> {
+    const call = { body: { ids }, isRepeatable: true, ...options };
+    return (await this.#api.call('markNotificationsDone', call)).unread_count;
+  }
+
+  /** Brings up to 100 notifications that are done or snoozed back to the inbox. Returns the number of unread ones. */
+  async restoreNotifications(ids: readonly number[], options?: CallOptions): Promise<number> {
+    const call = { body: { ids }, isRepeatable: true, ...options };
+    return (await this.#api.call('restoreNotifications', call)).unread_count;
+  }
+
+  /** Hides up to 100 notifications until a time. Returns the number of unread ones. */
+  async snooze(ids: readonly number[], until: Date | string, options?: CallOptions): Promise<number> {
+    const body = { ids, until: typeof until === 'string' ? until : until.toISOString() };
+    const call = { body, isRepeatable: true, ...options };
+    return (await this.#api.call('snoozeNotifications', call)).unread_count;
   }
 
   /** Returns all labels, sorted by name. */

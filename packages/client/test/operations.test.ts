@@ -108,9 +108,14 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   stopWatching: (client) => client.unwatch('ISS-1'),
   listWatching: (client) => drain(client.watching({ limit: 5 })),
   listNotifications: (client) =>
-    drain(client.notifications({ unread: true, reason: ['mentioned'], issue: 'ISS-1', limit: 5 })),
+    drain(
+      client.notifications({ unread: true, state: 'inbox', reason: ['mentioned'], issue: 'ISS-1', limit: 5 }),
+    ),
   markNotificationsRead: (client) => client.markRead({ up_to: 17 }),
   markNotificationsUnread: (client) => client.markUnread([17]),
+  markNotificationsDone: (client) => client.markDone([17]),
+  restoreNotifications: (client) => client.restoreNotifications([17]),
+  snoozeNotifications: (client) => client.snooze([17], new Date('2026-11-30T08:00:00Z')),
   listWebhooks: (client) => client.webhooks(),
   createWebhook: (client) =>
     client.createWebhook({ url: 'https://example.com/hooks', types: ['issue.created'] }),

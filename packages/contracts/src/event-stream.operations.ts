@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eventQuerySchema, type IssueEventType, issueEventFeedSchema, issueEvents } from './event.schemas.ts';
 import { unverifiedProblem } from './issues/operation-parts.schemas.ts';
 import { operation } from './operation.ts';
-import { oneOrMore, valuesOf } from './query-value.schemas.ts';
+import { flag, oneOrMore, valuesOf } from './query-value.schemas.ts';
 
 /** Maximum number of open streams of an identity, in one process. */
 export const streamsPerIdentityMax = 6;
@@ -27,6 +27,11 @@ export const eventStreamQuerySchema = z.strictObject({
   types: oneOrMore(z.enum(eventTypes), eventTypes)
     .optional()
     .describe('Only events of these types, separated by commas.'),
+  notifications: flag
+    .optional()
+    .describe(
+      'Whether to send the number of unread notifications of the caller, also if `issue` and `types` exclude all events.',
+    ),
 });
 
 export const streamEvents = operation({
@@ -34,7 +39,7 @@ export const streamEvents = operation({
   method: 'GET',
   path: '/api/v1/events/stream/',
   summary: 'Receive the events of all issues as they happen',
-  description: `Server-sent events (HTML standard, 9.2). \`event\` is the type, \`data\` the event as in \`listEvents\`, \`id\` the cursor after it. A client that sends the last \`id\` as \`Last-Event-ID\` or \`after\` resumes without loss and without repetition. \`event: reset\` with the data \`{"next":"…"}\` says that the cursor is more than ${streamBacklogMax} events behind, older than the kept events or of another database: read everything again; the stream continues from \`next\`. After 25 s without an event, a comment line and \`event: heartbeat\` with the data \`{}\` are sent; a client that has received nothing for a minute reconnects. Where lists come from a standby, \`event: position\` with the data \`{"position":"…"}\` precedes events: a value for \`X-Data-Position\`. The stream ends when the access token expires, within 5 s after the identity was deactivated or has ended all its sessions, also by a new password, when the client does not read, and when the process stops: reconnect after the time of the last \`retry\`. Ignore unknown types.`,
+  description: `Server-sent events (HTML standard, 9.2). \`event\` is the type, \`data\` the event as in \`listEvents\`, \`id\` the cursor after it. A client that sends the last \`id\` as \`Last-Event-ID\` or \`after\` resumes without loss and without repetition. \`event: reset\` with the data \`{"next":"…"}\` says that the cursor is more than ${streamBacklogMax} events behind, older than the kept events or of another database: read everything again; the stream continues from \`next\`. After 25 s without an event, a comment line and \`event: heartbeat\` with the data \`{}\` are sent; a client that has received nothing for a minute reconnects. Where lists come from a standby, \`event: position\` with the data \`{"position":"…"}\` precedes events: a value for \`X-Data-Position\`. With \`notifications=true\`, \`event: notifications\` with the data \`{"unread_count":3}\` says at the start, and whenever notifications of the caller were made or marked, how many are unread; it has no \`id\`. The stream ends when the access token expires, within 5 s after the identity was deactivated or has ended all its sessions, also by a new password, when the client does not read, and when the process stops: reconnect after the time of the last \`retry\`. Ignore unknown types.`,
   tags: ['Events'],
   security: ['accessToken'],
   query: eventStreamQuerySchema,

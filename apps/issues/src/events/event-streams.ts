@@ -23,6 +23,7 @@ import {
   type StreamedEvent,
   toStreamedEvent,
 } from './streamed-event.ts';
+import { type FindChangedNotifications, UnreadCounts } from './unread-counts.ts';
 
 interface EventStreamsOptions {
   feed: Pick<EventFeed, 'readAfter'>;
@@ -32,6 +33,7 @@ interface EventStreamsOptions {
   urls: Pick<IssueUrls, 'keyOf'>;
   /** Returns which of the given streams are to end, and why. */
   findEnded: (owners: readonly StreamOwner[]) => Promise<EndedStream[]>;
+  findChangedNotifications: FindChangedNotifications;
   /** Called when a stream has ended. */
   onEnded: (reason: StreamEnd) => void;
   logger: Logger;
@@ -44,6 +46,8 @@ export interface StreamRequest {
   tokenExpiresAt: Date;
   after: EventPlace | undefined;
   filter: EventFilter;
+  /** Whether the stream has the number of unread notifications of its person. */
+  hasUnreadCount: boolean;
 }
 
 const sweepMs = 1_000;
@@ -63,6 +67,7 @@ const streamsPerTurn = 100;
 export class EventStreams {
   readonly #options: EventStreamsOptions;
   readonly #streams = new Set<EventStream>();
+  readonly #unreadCounts: UnreadCounts;
   /** Number of streams by identity, with those that are being opened. */
   readonly #counts = new Map<string, number>();
   #total = 0;
@@ -77,6 +82,8 @@ export class EventStreams {
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
+    const { findChangedNotifications: findChanged, signal, logger } = options;
+    this.#unreadCounts = new UnreadCounts({ findChanged, signal, logger });
   }
 
   get size(): number {
@@ -103,7 +110,7 @@ export class EventStreams {
   async close(): Promise<void> {
     this.endAll();
     clearInterval(this.#sweeper);
-    await this.#tail?.stop();
+    await Promise.all([this.#tail?.stop(), this.#unreadCounts.stop()]);
   }
 
   #reserve({ response, owner: { identityId } }: StreamRequest): EventTail<StreamedEvent> {
@@ -155,7 +162,7 @@ export class EventStreams {
   }
 
   #start(
-    { response, owner, tokenExpiresAt, filter }: StreamRequest,
+    { response, owner, tokenExpiresAt, filter, hasUnreadCount }: StreamRequest,
     tail: EventTail<StreamedEvent>,
     backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
   ): void {
@@ -166,6 +173,7 @@ export class EventStreams {
     this.#streams.add(stream);
     response.once('close', () => {
       this.#streams.delete(stream);
+      this.#unreadCounts.unfollow(stream);
       this.#options.onEnded(stream.reason);
     });
     const { place } = tail;
@@ -176,6 +184,7 @@ export class EventStreams {
     stream.send(
       Buffer.concat([Buffer.from(`retry: 3000\n\n${this.#position()}`), ...events, Buffer.from(end)]),
     );
+    if (hasUnreadCount) this.#unreadCounts.follow(stream);
     if (this.#isDraining) this.endAll();
   }
 

@@ -26,8 +26,8 @@ export class EventWorker {
   }
 
   start(): void {
-    this.#unsubscribe = this.#options.signal.subscribe(() => this.#wake());
-    this.#wake();
+    this.#unsubscribe = this.#options.signal.subscribe(() => this.wake());
+    this.wake();
   }
 
   /** Starts no more runs; resolves after the current one. */
@@ -37,7 +37,8 @@ export class EventWorker {
     await this.#running;
   }
 
-  #wake(): void {
+  /** Runs again, also without a signal. */
+  wake(): void {
     this.#isSignalled = true;
     this.#running ??= this.#runUntilRead().finally(() => {
       this.#running = undefined;

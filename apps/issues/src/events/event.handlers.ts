@@ -45,6 +45,7 @@ export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptio
       tokenExpiresAt: actor.tokenExpiresAt,
       after,
       filter: { issues, types: query.types },
+      hasUnreadCount: query.notifications === true,
     });
     return { ...answer, stream: start };
   };

@@ -55,6 +55,11 @@ export function positionText(place: EventPlace): string {
   return `id: ${eventCursor(place)}\n\n`;
 }
 
+/** Encodes the number of unread notifications. It has no position, so a client keeps that of the events. */
+export function unreadText(count: number): string {
+  return `event: notifications\ndata: ${JSON.stringify({ unread_count: count })}\n\n`;
+}
+
 /** Encodes a comment line, which keeps proxies from closing the stream, and an event, because `EventSource` reports no comments. */
 export function heartbeatText(place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${eventCursor(place)}\n`;

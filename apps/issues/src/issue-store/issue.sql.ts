@@ -85,7 +85,8 @@ export function oneOf(
     | 'tracker_links'
     | 'tracker_comments'
     | 'session_ends'
-    | 'web_sessions',
+    | 'web_sessions'
+    | 'notification_marks',
   condition: string,
 ): Prisma.Sql {
   return Prisma.raw(`LATERAL (SELECT * FROM ${table} WHERE ${condition} LIMIT 1)`);

@@ -8,7 +8,7 @@ import {
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { oneOf } from '../issue-store/issue.sql.ts';
-import { noActor, retention } from './notification.sql.ts';
+import { noActor, retention, retentionAfterRead } from './notification.sql.ts';
 
 /** Maximum number of watchers of an issue who are notified of a change. */
 export const watchersMax = 5_000;
@@ -162,7 +162,9 @@ export const notifyOfEvents = (limit: number) => Prisma.sql`
     ) r ORDER BY issue_id, change, identity_id, rank, event_id
   ), ${writeNotifications}
   SELECT (SELECT count(*)::int FROM page) AS count,
-         EXISTS (SELECT FROM deferred) OR EXISTS (SELECT FROM deferred_notifications) AS "hasDeferred"`;
+         EXISTS (SELECT FROM recipients) AS "hasWritten",
+         EXISTS (SELECT FROM deferred) OR EXISTS (SELECT FROM deferred_notifications) AS "hasDeferred",
+         EXISTS (SELECT FROM notifications WHERE snoozed_until <= now()) AS "hasDue"`;
 
 /**
  * Makes the notifications of the deferred changes of one actor. A person gets one row for all changes of the statement: the
@@ -189,4 +191,30 @@ export const notifyOfDeferred = Prisma.sql`
      WHERE person.id <> t.actor_id AND person.id <> ALL(t.concerned_ids) AND ${isActive}
      ORDER BY person.id, t.event_id DESC
   ), ${writeNotifications}
-  SELECT (SELECT count(*) FROM deferred_notifications) > (SELECT count(*) FROM changes) AS "hasDeferred"`;
+  SELECT EXISTS (SELECT FROM recipients) AS "hasWritten",
+         (SELECT count(*) FROM deferred_notifications) > (SELECT count(*) FROM changes) AS "hasDeferred"`;
+
+/**
+ * Ends the snoozes whose time has come. Their notifications are unread, and get the places of new ones. The lock of the reader
+ * keeps new ones from getting the same places.
+ */
+export const endSnoozes = Prisma.sql`
+  WITH reader AS MATERIALIZED (
+    SELECT FROM event_readers WHERE name = 'notifications' FOR UPDATE SKIP LOCKED
+  ), due AS MATERIALIZED (
+    SELECT n.*, row_number() OVER (PARTITION BY identity_id ORDER BY snoozed_until, place) AS nth
+      FROM reader CROSS JOIN LATERAL (
+        SELECT identity_id, place, snoozed_until FROM notifications WHERE snoozed_until <= now()
+         ORDER BY snoozed_until LIMIT ${count(eventsMax)}
+      ) n
+  ), ended AS (
+    UPDATE notifications n
+       SET place = nth + (
+             SELECT place FROM notifications l WHERE l.identity_id = due.identity_id ORDER BY place DESC LIMIT 1
+           ), snoozed_until = NULL, read_at = NULL,
+           expires_at = greatest(created_at + ${retention}, clock_timestamp() + ${retentionAfterRead})
+      FROM due
+     WHERE n.identity_id = due.identity_id AND n.place = due.place AND n.snoozed_until <= now()
+    RETURNING 1
+  )
+  SELECT EXISTS (SELECT FROM ended) AS "hasWritten"`;

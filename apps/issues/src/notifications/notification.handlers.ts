@@ -1,8 +1,11 @@
 import type {
   listNotifications,
+  markNotificationsDone,
   markNotificationsRead,
   markNotificationsUnread,
   Notification as NotificationItem,
+  restoreNotifications,
+  snoozeNotifications,
 } from '@tessera/contracts';
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
@@ -12,7 +15,7 @@ import { parseIssueReference } from '../issue-core/issue-reference.ts';
 import { presentPerson } from '../issue-core/person.ts';
 import { shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { NotificationService } from './notification.service.ts';
-import type { Notification } from './notification.ts';
+import type { MarkedNotifications, Notification, NotificationMark } from './notification.ts';
 
 interface NotificationHandlersOptions {
   notifications: NotificationService;
@@ -24,14 +27,16 @@ const place = z.object({ place: z.string().regex(/^\d{1,18}$/) });
 /** Handlers of notifications. Every active user reads and marks their own. */
 export function notificationHandlers({ notifications, urls }: NotificationHandlersOptions) {
   const list: Handler<typeof listNotifications, Actor> = async ({ actor, query, headers }) => {
-    const { unread: isUnread, reason: reasons, issue } = query;
+    const { unread: isUnread, state, reason: reasons, issue } = query;
     const url = new URL(urls.notifications);
     if (isUnread !== undefined) url.searchParams.set('unread', String(isUnread));
+    if (state !== undefined) url.searchParams.set('state', state);
     if (reasons !== undefined) url.searchParams.set('reason', reasons.join());
     if (issue !== undefined) url.searchParams.set('issue', issue);
     const page = readKeysetPage(query, { url: url.href, place, sizeDefault: 50 });
     const reference = issue === undefined ? undefined : parseIssueReference(issue, urls.keyPrefix, 'issue');
-    const found = await notifications.list(actor.id, { isUnread, reasons, issue: reference }, page);
+    const filters = { isUnread, state, reasons, issue: reference };
+    const found = await notifications.list(actor.id, filters, page);
     const response = page.present(found.notifications, {
       item: (notification) => present(notification, urls),
       place: (notification) => ({ place: String(notification.place) }),
@@ -45,15 +50,27 @@ export function notificationHandlers({ notifications, urls }: NotificationHandle
   const markRead: Handler<typeof markNotificationsRead, Actor> = async ({ actor, body }) => {
     const { ids, up_to: upTo } = body;
     const marked = upTo === undefined ? { ids: ids ?? [] } : { upTo };
-    return { status: 200, body: { unread_count: await notifications.mark(actor.id, marked, true) } };
+    return mark(actor, marked, { as: 'read' });
   };
 
-  const markUnread: Handler<typeof markNotificationsUnread, Actor> = async ({ actor, body: { ids } }) => ({
-    status: 200,
-    body: { unread_count: await notifications.mark(actor.id, { ids }, false) },
-  });
+  const markUnread: Handler<typeof markNotificationsUnread, Actor> = async ({ actor, body: { ids } }) =>
+    mark(actor, { ids }, { as: 'unread' });
 
-  return { list, markRead, markUnread };
+  const markDone: Handler<typeof markNotificationsDone, Actor> = async ({ actor, body: { ids } }) =>
+    mark(actor, { ids }, { as: 'done' });
+
+  const restore: Handler<typeof restoreNotifications, Actor> = async ({ actor, body: { ids } }) =>
+    mark(actor, { ids }, { as: 'restored' });
+
+  const snooze: Handler<typeof snoozeNotifications, Actor> = async ({ actor, body: { ids, until } }) =>
+    mark(actor, { ids }, { as: 'snoozed', until: new Date(until) });
+
+  return { list, markRead, markUnread, markDone, restore, snooze };
+
+  async function mark({ id }: Actor, marked: MarkedNotifications, change: NotificationMark) {
+    const unreadCount = await notifications.mark(id, marked, change);
+    return { status: 200, body: { unread_count: unreadCount } } as const;
+  }
 }
 
 function present(notification: Notification, urls: IssueUrls): NotificationItem {
@@ -68,5 +85,7 @@ function present(notification: Notification, urls: IssueUrls): NotificationItem 
     more_count: notification.moreCount,
     created_at: notification.createdAt.toISOString(),
     read_at: notification.readAt?.toISOString() ?? null,
+    done_at: notification.doneAt?.toISOString() ?? null,
+    snoozed_until: notification.snoozedUntil?.toISOString() ?? null,
   };
 }

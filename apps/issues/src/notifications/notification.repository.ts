@@ -1,12 +1,26 @@
 import type { Database } from '../database.ts';
-import { eventsAfterFailure, eventsMax, notifyOfDeferred, notifyOfEvents } from './fan-out.sql.ts';
-import { markNotifications, selectNotifications } from './notification.sql.ts';
+import {
+  endSnoozes,
+  eventsAfterFailure,
+  eventsMax,
+  notifyOfDeferred,
+  notifyOfEvents,
+} from './fan-out.sql.ts';
+import { markNotifications, selectChangedNotifications, selectNotifications } from './notification.sql.ts';
 import type {
+  ChangedNotifications,
+  KnownNotifications,
   MarkedNotifications,
   Notification,
   NotificationFilters,
+  NotificationMark,
   NotificationPage,
 } from './notification.ts';
+
+interface Written {
+  hasWritten: boolean;
+  hasDeferred: boolean;
+}
 
 type NotificationRow = { unreadCount: number } & (Notification | { id: null });
 
@@ -20,21 +34,23 @@ export class NotificationRepository {
   }
 
   /**
-   * Makes the notifications of the next unread events, and of the deferred changes of one actor. Returns true if there may be
-   * more of either.
+   * Makes the notifications of the next unread events, and of the deferred changes of one actor, and ends the snoozes whose
+   * time has come. Returns true if there may be more. `onWritten` is called if people have other notifications than before.
    */
-  async notify(): Promise<boolean> {
+  async notify(onWritten: () => void = () => undefined): Promise<boolean> {
     const asked = this.#eventsMax;
     // Many events of issues with many watchers may take longer than the timeout. After a failure, statements are small
     // until all events are read.
     this.#eventsMax = eventsAfterFailure;
-    const [page] = await this.#database.$queryRaw<{ count: number; hasDeferred: boolean }[]>(
+    const [page] = await this.#database.$queryRaw<(Written & { count: number; hasDue: boolean })[]>(
       notifyOfEvents(asked),
     );
     const hasMore = page !== undefined && page.count >= asked;
     if (asked === eventsMax || !hasMore) this.#eventsMax = eventsMax;
-    if (page?.hasDeferred !== true) return hasMore;
-    const [turn] = await this.#database.$queryRaw<{ hasDeferred: boolean }[]>(notifyOfDeferred);
+    const deferred = page?.hasDeferred === true ? notifyOfDeferred : undefined;
+    const [turn] = deferred === undefined ? [] : await this.#database.$queryRaw<Written[]>(deferred);
+    const [ended] = page?.hasDue === true ? await this.#database.$queryRaw<Written[]>(endSnoozes) : [];
+    if (page?.hasWritten === true || turn?.hasWritten === true || ended?.hasWritten === true) onWritten();
     return hasMore || turn?.hasDeferred === true;
   }
 
@@ -53,11 +69,16 @@ export class NotificationRepository {
     };
   }
 
-  /** Marks notifications of a person as read or unread. Returns the number of unread ones after it. */
-  async mark(identityId: string, marked: MarkedNotifications, isRead: boolean): Promise<number> {
+  /** Marks notifications of a person. Returns the number of unread ones after it. */
+  async mark(identityId: string, marked: MarkedNotifications, mark: NotificationMark): Promise<number> {
     const [row] = await this.#database.$queryRaw<{ count: number }[]>(
-      markNotifications(identityId, marked, isRead),
+      markNotifications(identityId, marked, mark),
     );
     return row?.count ?? 0;
+  }
+
+  /** Finds those of some people whose notifications are not as known. */
+  async changed(people: readonly KnownNotifications[]): Promise<ChangedNotifications[]> {
+    return this.#database.$queryRaw<ChangedNotifications[]>(selectChangedNotifications(people));
   }
 }

@@ -3,6 +3,7 @@ import type {
   MarkedNotifications,
   Notification,
   NotificationFilters,
+  NotificationMark,
   NotificationPage,
 } from './notification.ts';
 
@@ -26,7 +27,7 @@ export class NotificationService {
     return this.#repository.list(identityId, filters, page);
   }
 
-  async mark(identityId: string, marked: MarkedNotifications, isRead: boolean): Promise<number> {
-    return this.#repository.mark(identityId, marked, isRead);
+  async mark(identityId: string, marked: MarkedNotifications, mark: NotificationMark): Promise<number> {
+    return this.#repository.mark(identityId, marked, mark);
   }
 }

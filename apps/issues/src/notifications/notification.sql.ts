@@ -1,17 +1,31 @@
-import { unreadCountMax } from '@tessera/contracts';
+import { type NotificationState, unreadCountMax } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { joinPerson, oneOf } from '../issue-store/issue.sql.ts';
-import type { MarkedNotifications, NotificationFilters, NotificationPage } from './notification.ts';
+import type {
+  KnownNotifications,
+  MarkedNotifications,
+  NotificationFilters,
+  NotificationMark,
+  NotificationPage,
+} from './notification.ts';
 
 /** How long a notification is kept. */
 export const retention = Prisma.raw(`interval '90 days'`);
-const retentionAfterRead = Prisma.raw(`interval '30 days'`);
+export const retentionAfterRead = Prisma.raw(`interval '30 days'`);
 
 /** Stands for the external tracker where a value is needed. */
 export const noActor = Prisma.raw(`'00000000-0000-0000-0000-000000000000'::uuid`);
 
-const unread = Prisma.sql`n.read_at IS NULL`;
+const inInbox = Prisma.sql`n.done_at IS NULL AND n.snoozed_until IS NULL`;
+const unread = Prisma.sql`n.read_at IS NULL AND ${inInbox}`;
+const unreadMax = Prisma.raw(String(unreadCountMax));
+
+const states: Readonly<Record<NotificationState, Prisma.Sql>> = {
+  inbox: inInbox,
+  snoozed: Prisma.sql`n.snoozed_until IS NOT NULL`,
+  done: Prisma.sql`n.done_at IS NOT NULL`,
+};
 
 function isReferredTo(reference: IssueReference): Prisma.Sql {
   return 'id' in reference
@@ -25,12 +39,13 @@ function isReferredTo(reference: IssueReference): Prisma.Sql {
  */
 export function selectNotifications(
   identityId: string,
-  { isUnread, reasons, issue }: NotificationFilters,
+  { isUnread, state, reasons, issue }: NotificationFilters,
   { limit, after }: NotificationPage,
 ): Prisma.Sql {
   const conditions = [
     Prisma.sql`n.identity_id = ${identityId}::uuid`,
     ...(isUnread === undefined ? [] : [isUnread ? unread : Prisma.sql`n.read_at IS NOT NULL`]),
+    ...(state === undefined ? [] : [states[state]]),
     ...(reasons === undefined ? [] : [Prisma.sql`n.reason = ANY(${[...reasons]}::text[])`]),
     // Those who are concerned have an index of their own.
     ...(reasons === undefined || reasons.includes('watching') ? [] : [Prisma.sql`n.reason <> 'watching'`]),
@@ -40,7 +55,7 @@ export function selectNotifications(
   return Prisma.sql`
     SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, i.title,
            n.actor_id AS "actorId", actor.names AS "actorName", n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
-           n.read_at AS "readAt"
+           n.read_at AS "readAt", n.done_at AS "doneAt", n.snoozed_until AS "snoozedUntil"
       FROM (${countUnread(identityId)}) unread
       LEFT JOIN LATERAL (
         SELECT * FROM notifications n WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY n.place DESC LIMIT ${limit}
@@ -56,38 +71,105 @@ function countUnread(identityId: string, condition = Prisma.sql`true`): Prisma.S
   return Prisma.sql`
     SELECT count(*)::int AS count FROM (
       SELECT FROM notifications n WHERE n.identity_id = ${identityId}::uuid AND ${unread} AND ${condition}
-       LIMIT ${Prisma.raw(String(unreadCountMax))}
+       LIMIT ${unreadMax}
     ) unread`;
 }
 
-/** Marks notifications of a person, and returns the number of unread ones after it. */
+/**
+ * Marks notifications of a person, and returns the number of unread ones after it. The statement counts the state before its
+ * update, so those that it marks are left out or added.
+ */
 export function markNotifications(
   identityId: string,
   marked: MarkedNotifications,
-  isRead: boolean,
+  mark: NotificationMark,
 ): Prisma.Sql {
   const isMarked =
     'ids' in marked
       ? Prisma.sql`n.id = ANY(${[...marked.ids]}::bigint[])`
       : Prisma.sql`n.id <= ${marked.upTo}::bigint`;
-  // The statement counts the state before its update.
-  const count = isRead
-    ? countUnread(identityId, Prisma.sql`NOT ${isMarked}`)
-    : Prisma.sql`
-        SELECT least(${unreadCountMax}::int, count + (SELECT count(*) FROM changed))::int AS count
-          FROM (${countUnread(identityId)}) before`;
+  const { affected, values, isCountedAfter } = changeOf(mark);
+  const count = isCountedAfter
+    ? Prisma.sql`
+        SELECT least(${unreadCountMax}::int, count + (SELECT count(*) FROM changed WHERE read_at IS NULL))::int AS count
+          FROM (${countUnread(identityId)}) before`
+    : countUnread(identityId, Prisma.sql`NOT ${isMarked}`);
   return Prisma.sql`
     WITH changed AS (
-      UPDATE notifications n
-         SET read_at = ${isRead ? Prisma.sql`clock_timestamp()` : Prisma.sql`NULL`}, expires_at = ${expiryOf(isRead)}
-       WHERE n.identity_id = ${identityId}::uuid AND ${isRead ? unread : Prisma.sql`n.read_at IS NOT NULL`} AND ${isMarked}
-      RETURNING 1
+      UPDATE notifications n SET ${values}
+       WHERE n.identity_id = ${identityId}::uuid AND ${affected} AND ${isMarked}
+      RETURNING read_at
+    ), noted AS (
+      INSERT INTO notification_marks (identity_id, count)
+      SELECT ${identityId}::uuid, 1 WHERE EXISTS (SELECT FROM changed)
+      ON CONFLICT (identity_id) DO UPDATE SET count = notification_marks.count + 1
     ) ${count}`;
 }
 
-/** The value of `expires_at` for a notification that was just read, or is unread again. */
-function expiryOf(isRead: boolean): Prisma.Sql {
-  return isRead
-    ? Prisma.sql`least(expires_at, clock_timestamp() + ${retentionAfterRead})`
-    : Prisma.sql`created_at + ${retention}`;
+interface Change {
+  /** The notifications that are not so yet. */
+  affected: Prisma.Sql;
+  values: Prisma.Sql;
+  /** Whether those without `read_at` are counted after it, and not before. */
+  isCountedAfter: boolean;
 }
+
+// A notification that was snoozed for long is older than its retention.
+const fullRetention = Prisma.sql`greatest(created_at + ${retention}, clock_timestamp() + ${retentionAfterRead})`;
+const shortRetention = Prisma.sql`least(expires_at, clock_timestamp() + ${retentionAfterRead})`;
+
+function changeOf(mark: NotificationMark): Change {
+  switch (mark.as) {
+    case 'read':
+      return {
+        affected: unread,
+        values: Prisma.sql`read_at = clock_timestamp(), expires_at = ${shortRetention}`,
+        isCountedAfter: false,
+      };
+    case 'unread':
+      return {
+        affected: Prisma.sql`n.read_at IS NOT NULL AND ${inInbox}`,
+        values: Prisma.sql`read_at = NULL, expires_at = ${fullRetention}`,
+        isCountedAfter: true,
+      };
+    case 'done':
+      return {
+        affected: Prisma.sql`n.done_at IS NULL`,
+        values: Prisma.sql`done_at = clock_timestamp(), snoozed_until = NULL, expires_at = ${shortRetention}`,
+        isCountedAfter: false,
+      };
+    case 'restored':
+      return {
+        affected: Prisma.sql`NOT (${inInbox})`,
+        values: Prisma.sql`done_at = NULL, snoozed_until = NULL,
+                           expires_at = ${fullRetention}`,
+        isCountedAfter: true,
+      };
+    case 'snoozed':
+      return {
+        affected: Prisma.sql`n.done_at IS NULL`,
+        values: Prisma.sql`snoozed_until = ${mark.until}::timestamptz,
+                           expires_at = greatest(${fullRetention}, ${mark.until}::timestamptz + ${retentionAfterRead})`,
+        isCountedAfter: false,
+      };
+  }
+}
+
+/** Finds the people whose notifications are not as known, and the number of their unread ones. */
+export const selectChangedNotifications = (people: readonly KnownNotifications[]) => Prisma.sql`
+  SELECT p.identity_id AS "identityId", p.now AS known, unread.count AS "unreadCount"
+    FROM (
+      SELECT p.identity_id, p.known, concat_ws(' ', newest.place, m.count) AS now
+        FROM unnest(${people.map(({ identityId }) => identityId)}::uuid[],
+                    ${people.map(({ known }) => known ?? null)}::text[]) AS p (identity_id, known)
+        LEFT JOIN LATERAL (
+          SELECT place FROM notifications n WHERE n.identity_id = p.identity_id ORDER BY place DESC LIMIT 1
+        ) newest ON true
+        LEFT JOIN ${oneOf('notification_marks', 'identity_id = p.identity_id')} m ON true
+    ) p
+   CROSS JOIN LATERAL (
+     SELECT count(*)::int AS count FROM (
+       SELECT FROM notifications n WHERE n.identity_id = p.identity_id AND ${unread} LIMIT ${unreadMax}
+     ) n
+   ) unread
+   WHERE p.now IS DISTINCT FROM p.known`;

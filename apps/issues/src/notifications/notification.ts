@@ -1,4 +1,4 @@
-import type { NotificationReason, NotificationType } from '@tessera/contracts';
+import type { NotificationReason, NotificationState, NotificationType } from '@tessera/contracts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 /** An event that concerns a person, as it is shown. */
@@ -18,11 +18,16 @@ export interface Notification {
   moreCount: number;
   createdAt: Date;
   readAt: Date | null;
+  /** When it has left the inbox. */
+  doneAt: Date | null;
+  /** It is not in the inbox until then. */
+  snoozedUntil: Date | null;
 }
 
 /** A part of the notifications of a person. */
 export interface NotificationFilters {
   isUnread: boolean | undefined;
+  state: NotificationState | undefined;
   reasons: readonly NotificationReason[] | undefined;
   issue: IssueReference | undefined;
 }
@@ -35,3 +40,21 @@ export interface NotificationPage {
 
 /** Notifications to mark: some, or all up to one. */
 export type MarkedNotifications = { ids: readonly number[] } | { upTo: number };
+
+/** What to do with marked notifications. */
+export type NotificationMark =
+  | { as: 'read' | 'unread' | 'done' | 'restored' }
+  | { as: 'snoozed'; until: Date };
+
+/** What a stream knows of the notifications of a person: a text that changes with them. */
+export interface KnownNotifications {
+  identityId: string;
+  known: string | undefined;
+}
+
+/** The notifications of a person whose text has changed. */
+export interface ChangedNotifications {
+  identityId: string;
+  known: string;
+  unreadCount: number;
+}

@@ -23,8 +23,11 @@ import { deleteLink, putLink } from './issue-link.operations.ts';
 import { createLabel, deleteLabel, getLabel, listLabels, updateLabel } from './label.operations.ts';
 import {
   listNotifications,
+  markNotificationsDone,
   markNotificationsRead,
   markNotificationsUnread,
+  restoreNotifications,
+  snoozeNotifications,
 } from './notification.operations.ts';
 import { positionResponseHeader } from './operation-parts.schemas.ts';
 import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
@@ -122,6 +125,9 @@ export const issuesApi = {
     listNotifications,
     markNotificationsRead,
     markNotificationsUnread,
+    markNotificationsDone,
+    restoreNotifications,
+    snoozeNotifications,
     listLabels,
     createLabel,
     getLabel,

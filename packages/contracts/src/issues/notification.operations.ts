@@ -33,6 +33,13 @@ export const notificationTypes = [
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
 
+/** Where a notification is: `inbox` without the others. */
+export const notificationStates = ['inbox', 'snoozed', 'done'] as const;
+export type NotificationState = (typeof notificationStates)[number];
+const stateSchema = z.enum(notificationStates);
+/** How long a notification can be snoozed, in days. */
+export const snoozeDaysMax = 366;
+
 const idSchema = z.int().positive();
 
 /** An event that concerns the caller. */
@@ -52,13 +59,25 @@ export const notificationSchema = z
       ),
     created_at: z.iso.datetime().describe('The time of the event: RFC 3339, UTC, with milliseconds.'),
     read_at: z.iso.datetime().nullable().describe('Null while unread.'),
+    done_at: z.iso.datetime().nullable().describe('When it has left the inbox; null before.'),
+    snoozed_until: z.iso
+      .datetime()
+      .nullable()
+      .describe(
+        'It has left the inbox until this time, and is unread and the newest one then; otherwise null.',
+      ),
   })
   .meta({ id: 'Notification' });
 export type Notification = z.infer<typeof notificationSchema>;
 
 /** GET /api/v1/notifications/. Unknown parameters are refused. */
 export const notificationQuerySchema = pageQuerySchema.extend({
-  unread: flag.optional().describe('Whether to list unread or read notifications; both by default.'),
+  unread: flag
+    .optional()
+    .describe('Whether to list unread notifications of the inbox, or those that were read; both by default.'),
+  state: stateSchema
+    .optional()
+    .describe('Notifications of the inbox, snoozed ones, or those that are done; all by default.'),
   reason: oneOrMore(reasonSchema, notificationReasons).optional(),
   issue: once
     .max(50, { error: 'must be at most 50 characters' })
@@ -96,6 +115,27 @@ export const markReadSchema = z
 /** POST /api/v1/notifications/unread/ */
 export const markUnreadSchema = z.object({ ids: idsSchema }).meta({ id: 'MarkNotificationsUnread' });
 
+/** POST /api/v1/notifications/done/ */
+export const markDoneSchema = z.object({ ids: idsSchema }).meta({ id: 'MarkNotificationsDone' });
+
+/** POST /api/v1/notifications/restore/ */
+export const restoreSchema = z.object({ ids: idsSchema }).meta({ id: 'RestoreNotifications' });
+
+/** POST /api/v1/notifications/snooze/ */
+export const snoozeSchema = z
+  .object({
+    ids: idsSchema,
+    until: z.iso
+      .datetime({ offset: true, error: 'must be a time with an offset, such as 2026-11-30T08:00:00Z' })
+      .refine((until) => Date.parse(until) <= Date.now() + snoozeDaysMax * 86_400_000, {
+        error: `must be at most ${snoozeDaysMax} days from now`,
+      })
+      .describe(
+        `At most ${snoozeDaysMax} days from now. A time that has passed ends the snooze within seconds.`,
+      ),
+  })
+  .meta({ id: 'SnoozeNotifications' });
+
 /** The number of unread notifications after a request. */
 export const unreadCountSchema = z
   .object({
@@ -122,7 +162,7 @@ export const listNotifications = operation({
   method: 'GET',
   path: `${notificationsPath}/`,
   summary: 'List your notifications, the newest first',
-  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes none for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read; a person keeps at most ${notificationsMax.toLocaleString('en')}, the newest, and of those that one actor has caused ${notificationsOfSourceMax} that mention or assign the person, and ${notificationsOfSourceMax} others. A change makes one notification for a person, also if it has many parts. Follow \`Link\` for further pages.`,
+  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes none for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read or done; a person keeps at most ${notificationsMax.toLocaleString('en')}, the newest, and of those that one actor has caused ${notificationsOfSourceMax} that mention or assign the person, and ${notificationsOfSourceMax} others. A change makes one notification for a person, also if it has many parts. Follow \`Link\` for further pages.`,
   query: notificationQuerySchema,
   headers: knownEtagHeaders,
   responses: {
@@ -135,7 +175,7 @@ export const listNotifications = operation({
         'X-Unread-Count': z
           .string()
           .describe(
-            `The number of all unread notifications, without the filters; ${unreadCountMax.toLocaleString('en')} stands for this or more.`,
+            `The number of all unread notifications of the inbox, without the filters; ${unreadCountMax.toLocaleString('en')} stands for this or more.`,
           ),
       },
     },
@@ -169,6 +209,53 @@ export const markNotificationsUnread = operation({
   body: {
     schema: markUnreadSchema,
     example: { ids: [1] },
+  },
+  responses: { 200: marked },
+  problems,
+});
+
+export const markNotificationsDone = operation({
+  ...common,
+  id: 'markNotificationsDone',
+  method: 'POST',
+  path: `${notificationsPath}/done/`,
+  summary: 'Take notifications out of the inbox',
+  description: 'They are neither in the inbox nor counted. A repeated request changes nothing.',
+  body: {
+    schema: markDoneSchema,
+    example: { ids: [1] },
+  },
+  responses: { 200: marked },
+  problems,
+});
+
+export const restoreNotifications = operation({
+  ...common,
+  id: 'restoreNotifications',
+  method: 'POST',
+  path: `${notificationsPath}/restore/`,
+  summary: 'Bring notifications back to the inbox',
+  description:
+    'Those that are done or snoozed are back in their place, read or unread as they were. A repeated request changes nothing.',
+  body: {
+    schema: restoreSchema,
+    example: { ids: [1] },
+  },
+  responses: { 200: marked },
+  problems,
+});
+
+export const snoozeNotifications = operation({
+  ...common,
+  id: 'snoozeNotifications',
+  method: 'POST',
+  path: `${notificationsPath}/snooze/`,
+  summary: 'Hide notifications until a time',
+  description:
+    'They are neither in the inbox nor counted until then. At that time they are unread, and the newest ones. Those that are done stay as they are.',
+  body: {
+    schema: snoozeSchema,
+    example: { ids: [1], until: '2026-11-30T08:00:00Z' },
   },
   responses: { 200: marked },
   problems,

@@ -136,6 +136,9 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('listNotifications');
   await issues.send('markNotificationsRead');
   await issues.send('markNotificationsUnread');
+  await issues.send('snoozeNotifications');
+  await issues.send('markNotificationsDone');
+  await issues.send('restoreNotifications');
 
   const parameters = { id: created.parse(await issues.send('createLabel')).id };
   await issues.send('listLabels');
