@@ -19,6 +19,8 @@ export default defineConfig({
     // A data: URL would need a wider Content-Security-Policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The first load is one file: split by who else imports what, it would be compressed worse.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
     // Served with the app: its licences require their notices.
     license: { fileName: 'assets/licences.md' },
   },

@@ -15,7 +15,16 @@ import {
 const builtFolder = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 /** The paths of the app's pages besides `/`. */
-const pagePaths = ['/issues', '/issues/:key', '/board', '/settings', '/settings/:section', '/sign-in'];
+const pagePaths = [
+  '/issues',
+  '/issues/:key',
+  '/inbox',
+  '/my',
+  '/board',
+  '/settings',
+  '/settings/:section',
+  '/sign-in',
+];
 
 const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

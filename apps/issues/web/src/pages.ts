@@ -4,8 +4,20 @@ import { lazyPart } from './shell/lazy-part.tsx';
 export const IssuePage = lazyPart(async () => (await import('./issue/issue-page.tsx')).IssuePage);
 export const BoardPage = lazyPart(async () => (await import('./board/board-page.tsx')).BoardPage);
 export const SettingsPage = lazyPart(async () => (await import('./settings/settings-page.tsx')).SettingsPage);
+export const InboxPage = lazyPart(async () => (await import('./inbox/inbox-page.tsx')).InboxPage);
+export const MyIssuesPage = lazyPart(
+  async () => (await import('./issue-list/my-issues-page.tsx')).MyIssuesPage,
+);
+export const SignInPage = lazyPart(async () => (await import('./sign-in/sign-in-page.tsx')).SignInPage);
 
-const pages = { '/issues/': IssuePage, '/board': BoardPage, '/settings': SettingsPage };
+const pages = {
+  '/issues/': IssuePage,
+  '/inbox': InboxPage,
+  '/my': MyIssuesPage,
+  '/board': BoardPage,
+  '/settings': SettingsPage,
+  '/sign-in': SignInPage,
+};
 
 /** Loads the page of the address while the session is read. */
 export function preloadPage(): void {

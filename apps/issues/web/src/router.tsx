@@ -7,13 +7,21 @@ import {
 } from '@tanstack/react-router';
 import { HttpError } from './http/http.ts';
 import { queryClient, sessionQuery } from './http/queries.ts';
+import { validateInboxSearch } from './inbox/views.ts';
 import { IssueListPage } from './issue-list/issue-list-page.tsx';
-import { validateBoardSearch, validateListSearch } from './issue-list/list-search.ts';
-import { BoardPage, IssuePage, preloadPage, SettingsPage } from './pages.ts';
+import { validateBoardSearch, validateListSearch, validateMySearch } from './issue-list/list-search.ts';
+import {
+  BoardPage,
+  InboxPage,
+  IssuePage,
+  MyIssuesPage,
+  preloadPage,
+  SettingsPage,
+  SignInPage,
+} from './pages.ts';
 import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
 import { ownPath } from './sign-in/own-path.ts';
-import { SignInPage } from './sign-in/sign-in-page.tsx';
 
 function ErrorPage({ error }: ErrorComponentProps) {
   return (
@@ -81,6 +89,20 @@ const board = createRoute({
   component: BoardPage,
 });
 
+const inbox = createRoute({
+  getParentRoute: () => app,
+  path: '/inbox',
+  validateSearch: validateInboxSearch,
+  component: InboxPage,
+});
+
+const my = createRoute({
+  getParentRoute: () => app,
+  path: '/my',
+  validateSearch: validateMySearch,
+  component: MyIssuesPage,
+});
+
 const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
@@ -101,7 +123,7 @@ preloadPage();
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
-    app.addChildren([home, list, board, settings, settingsSection, issue]),
+    app.addChildren([home, list, inbox, my, board, settings, settingsSection, issue]),
   ]),
   scrollRestoration: true,
   // In the place of the page, so that the frame stays.

@@ -70,6 +70,18 @@ try {
       await page.getByRole('button', { name: 'New issue' }).click();
       await page.getByRole('dialog').getByLabel('Title').waitFor();
       await take('create');
+      await page.goto('/inbox');
+      await page.locator('.note').first().waitFor();
+      await take('inbox');
+      await page.goto('/my');
+      await page.getByRole('row').nth(2).waitFor();
+      await take('my');
+      if (width < 768) {
+        await page.getByRole('button', { name: 'Menu' }).click();
+        await page.getByRole('dialog', { name: 'Menu' }).waitFor();
+        await take('sheet');
+        await page.keyboard.press('Escape');
+      }
       await page.goto('/board');
       await page.locator('.card').nth(5).waitFor();
       await take('board');

@@ -88,7 +88,7 @@ describe('the place in a list', () => {
     expect(new URL(page.url()).search).toBe(search);
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Board' }).click();
     await heading(page, 'Board');
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Issues' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'All issues' }).click();
     await page.getByRole('link', { name: 'Case 10', exact: true }).waitFor();
     expect(new URL(page.url()).search).toBe(search);
   });

@@ -42,6 +42,8 @@ const onReads = (page: Page, answer: (route: Route) => unknown) =>
 
 const pages = [
   ['the list', '/issues'],
+  ['the inbox', '/inbox'],
+  ['my issues', '/my'],
   ['the board', '/board'],
   ['an issue', '/issues/KEY'],
   ['the account', '/settings/account'],
@@ -120,6 +122,19 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
   });
 
   it('an empty board, a conflict, and dialogs whose search finds nothing or fails', async () => {
+    await page.goto('/inbox');
+    await page.locator('.note').first().waitFor();
+    await check('the inbox, some');
+    await page.locator('.note-link').first().focus();
+    await page.keyboard.press('h');
+    await page.getByRole('dialog').waitFor();
+    await check('the dialog of a snooze');
+    await web.sql('issues', 'DELETE FROM notifications');
+    for (const view of ['', '?view=unread', '?view=snoozed', '?view=done']) {
+      await page.goto(`/inbox${view}`);
+      await page.locator('.inbox-empty').waitFor();
+      await check(`the inbox${view}, empty`);
+    }
     await page.goto('/board?q=nothing+has+this');
     await page.getByText('No issues').nth(4).waitFor();
     await check('the board, empty');

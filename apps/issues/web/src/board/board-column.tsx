@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { IssueStatus } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
-import { newIssuesKey } from '../live/live-updates.ts';
+import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { rowClicks } from '../quick-change/selection.ts';

@@ -4,9 +4,11 @@ import { HttpError } from './http.ts';
 
 const maxRepeatedPages = 4;
 
+const paged = ['issues', 'notifications'];
+
 /** Whether a query is read again as a whole, page after page. Events change the rows of a longer list of issues where they are. */
 export const isRepeated = ({ queryKey, state }: Pick<Query, 'queryKey' | 'state'>): boolean =>
-  queryKey[0] !== 'issues' ||
+  !paged.includes(String(queryKey[0])) ||
   ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= maxRepeatedPages;
 
 export const queryClient = new QueryClient({

@@ -1,12 +1,19 @@
 import { useSyncExternalStore } from 'react';
-import type { ListSearch } from './list-search.ts';
+import type { View } from '../inbox/views.ts';
+import type { ListSearch, MyIssues } from './list-search.ts';
 
-export type ListPath = '/issues' | '/board';
+const names = { '/issues': 'Issues', '/board': 'Board', '/inbox': 'Inbox', '/my': 'My issues' };
+export type ListPath = keyof typeof names;
+/** The parameters of any of the lists. */
+export interface AnySearch extends ListSearch {
+  view?: View;
+  of?: MyIssues;
+}
 
 interface CameFrom {
   /** The list or board that was shown last. */
   to: ListPath;
-  searches: Partial<Record<ListPath, ListSearch>>;
+  searches: Partial<Record<ListPath, AnySearch>>;
 }
 
 const storageKey = 'tessera-came-from';
@@ -23,7 +30,7 @@ function read(): CameFrom {
 }
 
 /** Remembers the filters, order and search of a list of this tab, so that the way back leads there. */
-export function noteList(to: ListPath, search: ListSearch): void {
+export function noteList(to: ListPath, search: AnySearch): void {
   last = { to, searches: { ...last.searches, [to]: search } };
   sessionStorage.setItem(storageKey, JSON.stringify(last));
   for (const listener of listeners) listener();
@@ -32,7 +39,7 @@ export function noteList(to: ListPath, search: ListSearch): void {
 /** The lists of one person are not those of the next. */
 export const forgetLists = () => sessionStorage.removeItem(storageKey);
 
-export const lastSearch = (to: ListPath): ListSearch => last.searches[to] ?? {};
+export const lastSearch = (to: ListPath): AnySearch => last.searches[to] ?? {};
 
 function useCameFrom(): CameFrom {
   return useSyncExternalStore(
@@ -44,10 +51,10 @@ function useCameFrom(): CameFrom {
   );
 }
 
-export const useLastSearch = (to: ListPath): ListSearch => useCameFrom().searches[to] ?? {};
+export const useLastSearch = (to: ListPath): AnySearch => useCameFrom().searches[to] ?? {};
 
 /** The list from which an issue was opened. */
-export function useWayBack(): { to: ListPath; search: ListSearch; name: string } {
+export function useWayBack(): { to: ListPath; search: AnySearch; name: string } {
   const { to, searches } = useCameFrom();
-  return { to, search: searches[to] ?? {}, name: to === '/board' ? 'Board' : 'Issues' };
+  return { to, search: searches[to] ?? {}, name: names[to] ?? 'Issues' };
 }

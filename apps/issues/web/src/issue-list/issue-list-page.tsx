@@ -6,30 +6,90 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
-import { listIssues } from '../http/api.ts';
-import { newIssuesKey } from '../live/live-updates.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type IssueQuery, listIssues } from '../http/api.ts';
+import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
-import { useCommands } from '../shell/commands.ts';
+import { type Command, useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
 import { noteList } from './came-from.ts';
+import { byStatus } from './groups.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
 import { ListFilters, openFirstFilter } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
+/** All issues that match the filters. */
 export function IssueListPage() {
-  useTitle('Issues');
   // The router keeps values that `validateSearch` drops.
   const search = useSearch({ from: '/app/issues', select: validateListSearch, structuralSharing: true });
   const navigate = useNavigate({ from: '/issues' });
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const searchField = useRef<HTMLInputElement>(null);
+  useEffect(() => noteList('/issues', search), [search]);
+  const change = (changes: Record<string, string | undefined>) =>
+    void navigate({
+      search: (now) => validateListSearch({ ...now, ...changes }),
+      replace: 'q' in changes,
+    });
+  return (
+    <IssueListView
+      title="Issues"
+      query={apiQuery(search)}
+      nothing={
+        isFiltered(search)
+          ? 'No issue matches these filters.'
+          : 'There are no open issues. Press c to create one.'
+      }
+      commands={[
+        {
+          key: '/',
+          name: 'Search',
+          run: () => {
+            searchField.current?.focus();
+            searchField.current?.select();
+          },
+        },
+        { key: 'f', name: 'Filter', run: openFirstFilter },
+      ]}
+    >
+      <ListFilters
+        search={search}
+        onChange={change}
+        onReset={() => void navigate({ search: {} })}
+        searchField={searchField}
+      />
+    </IssueListView>
+  );
+}
+
+interface IssueListViewProps {
+  title: string;
+  query: IssueQuery;
+  /** What is said if there is no issue. */
+  nothing: ReactNode;
+  /** The keys of the part above the issues. */
+  commands?: readonly Command[];
+  /** Whether the issues are in groups by their status. */
+  isGrouped?: boolean;
+  /** The part above the issues. */
+  children: ReactNode;
+}
+
+/** A list of issues with its keys and its selection. */
+export function IssueListView({
+  title,
+  query,
+  nothing,
+  commands = [],
+  isGrouped = false,
+  children,
+}: IssueListViewProps) {
+  useTitle(title);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const table = useRef<IssueTableHandle>(null);
-  const query = apiQuery(search);
   const client = useQueryClient();
   const list = useInfiniteQuery({
     queryKey: ['issues', query],
@@ -38,7 +98,8 @@ export function IssueListPage() {
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
   });
-  const issues = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const loaded = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const issues = isGrouped ? byStatus(loaded) : loaded;
   const total = list.data?.pages[0]?.total;
   // A page ends early if the server has looked at many issues.
   const isSearching = issues.length === 0 && list.hasNextPage;
@@ -46,7 +107,6 @@ export function IssueListPage() {
     if (isSearching && !list.isFetching && !list.isError) void list.fetchNextPage();
   });
   const selectAll = () => setSelected(new Set(issues.map(({ key }) => key)));
-  useEffect(() => noteList('/issues', search), [search]);
   const targets = () => (selected.size > 0 ? [...selected] : [table.current?.active()].filter(isString));
   const quick = useQuickChanges(issues, targets);
   useCommands([
@@ -58,15 +118,7 @@ export function IssueListPage() {
     { key: 'K', name: 'Select with the previous issue', run: () => table.current?.extend(-1) },
     { key: 'Ctrl+a', name: 'Select all', run: selectAll },
     ...quick.commands,
-    {
-      key: '/',
-      name: 'Search',
-      run: () => {
-        searchField.current?.focus();
-        searchField.current?.select();
-      },
-    },
-    { key: 'f', name: 'Filter', run: openFirstFilter },
+    ...commands,
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
   const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
@@ -83,25 +135,15 @@ export function IssueListPage() {
     client.setQueryData(newIssuesKey(query), []);
     scrollTo(0, 0);
   };
-  const change = (changes: Record<string, string | undefined>) =>
-    void navigate({
-      search: (now) => validateListSearch({ ...now, ...changes }),
-      replace: 'q' in changes,
-    });
   return (
     <main id="content" className="list-page">
       <div className="list-head">
-        <h1>Issues</h1>
+        <h1>{title}</h1>
         <p className="muted" role="status">
           {list.isPending || isSearching ? 'Loading…' : countOf(total, issues.length, list.hasNextPage)}
         </p>
       </div>
-      <ListFilters
-        search={search}
-        onChange={change}
-        onReset={() => void navigate({ search: {} })}
-        searchField={searchField}
-      />
+      {children}
       <SelectionBar
         selected={selected}
         loaded={issues.length}
@@ -119,11 +161,7 @@ export function IssueListPage() {
       )}
       {list.isSuccess && issues.length === 0 && !isSearching && (
         <div className="notice">
-          <p>
-            {isFiltered(search)
-              ? 'No issue matches these filters.'
-              : 'There are no open issues. Press c to create one.'}
-          </p>
+          <p>{nothing}</p>
         </div>
       )}
       <div role="status" className="new-issues">
@@ -137,6 +175,7 @@ export function IssueListPage() {
         <IssueTable
           ref={table}
           issues={issues}
+          isGrouped={isGrouped}
           list={JSON.stringify(query)}
           selected={selected}
           onSelect={setSelected}

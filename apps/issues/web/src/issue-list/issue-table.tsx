@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import { personName, syncNames } from '../messages.ts';
+import { personName, statusNames, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
+import { itemsOf } from './groups.ts';
 
 /** The keyboard's view of the table. */
 export interface IssueTableHandle {
@@ -23,6 +24,8 @@ export interface IssueTableHandle {
 interface IssueTableProps {
   ref: Ref<IssueTableHandle>;
   issues: readonly IssueRow[];
+  /** Whether each status has a head. The issues are in the order of the groups. */
+  isGrouped?: boolean;
   /** Names the filters and the order. */
   list: string;
   selected: ReadonlySet<string>;
@@ -32,6 +35,9 @@ interface IssueTableProps {
   isLoadingMore: boolean;
   isStale: boolean;
 }
+
+/** Of a row. The others are counted. */
+const shownLabels = 2;
 
 const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
 
@@ -47,7 +53,8 @@ let place: Place | undefined;
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
 export function IssueTable(props: IssueTableProps) {
-  const { ref, issues, list, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
+  const { ref, issues, isGrouped = false, list, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
+  const items = useMemo(() => itemsOf(issues, isGrouped), [issues, isGrouped]);
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   const [wanted, setWanted] = useState(place?.key);
@@ -56,21 +63,25 @@ export function IssueTable(props: IssueTableProps) {
   const anchor = useRef<string>(undefined);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
   const rows = useWindowVirtualizer({
-    count: issues.length,
-    estimateSize: () => (matchMedia('(max-width: 767px)').matches ? 68 : 41),
+    count: items.length,
+    estimateSize: (index) =>
+      'head' in (items[index] ?? {}) ? 36 : matchMedia('(max-width: 767px)').matches ? 68 : 36,
     // For the Tab key and the next frame; more rows make scrolling slow.
     overscan: 2,
     scrollMargin: offset,
     // Below the header and the filters that stay on screen.
-    scrollPaddingStart: matchMedia('(max-width: 767px)').matches ? 56 : 108,
-    getItemKey: (index) => issues[index]?.key ?? index,
+    scrollPaddingStart: matchMedia('(max-width: 767px)').matches ? 56 : 60,
+    getItemKey: (index) => {
+      const item = items[index];
+      return item === undefined || 'head' in item ? `${item?.head}` : (issues[item.index]?.key ?? index);
+    },
   });
   const visible = rows.getVirtualItems();
   const hasSync = issues.some(({ sync }) => sync.state !== 'not_configured');
   const last = visible.at(-1)?.index ?? -1;
   useEffect(() => {
-    if (last >= issues.length - 15) onEnd();
-  }, [last, issues.length, onEnd]);
+    if (last >= items.length - 15) onEnd();
+  }, [last, items.length, onEnd]);
 
   // The row of the key exists only after it was scrolled to.
   useEffect(() => {
@@ -88,7 +99,12 @@ export function IssueTable(props: IssueTableProps) {
     if (key === undefined) return;
     place = { key, list, index };
     isReturning.current = false;
-    rows.scrollToIndex(index, { align: 'auto' });
+    rows.scrollToIndex(
+      isGrouped ? items.findIndex((item) => 'index' in item && item.index === index) : index,
+      {
+        align: 'auto',
+      },
+    );
     setWanted(key);
   };
   const isEmpty = issues.length === 0;
@@ -147,7 +163,7 @@ export function IssueTable(props: IssueTableProps) {
     <div
       role="table"
       aria-label="Issues"
-      aria-rowcount={issues.length + 1}
+      aria-rowcount={items.length + 1}
       className={hasSync ? 'table' : 'table without-sync'}
       aria-busy={isStale}
     >
@@ -174,7 +190,19 @@ export function IssueTable(props: IssueTableProps) {
           ))}
       </div>
       <div role="rowgroup" ref={body} className="table-body" style={{ height: rows.getTotalSize() }}>
-        {visible.map(({ index, start }) => {
+        {visible.map(({ index: line, start }) => {
+          const item = items[line];
+          if (item === undefined) return null;
+          const style = { transform: `translateY(${start - offset}px)` };
+          if ('head' in item)
+            return (
+              <div role="row" key={item.head} aria-rowindex={line + 2} className="group-head" style={style}>
+                <span role="cell" aria-colspan={columns.length - (hasSync ? 0 : 1)}>
+                  <StatusMark status={item.head} /> <span className="group-count">{item.count}</span>
+                </span>
+              </div>
+            );
+          const { index } = item;
           const issue = issues[index];
           if (issue === undefined) return null;
           const isSelected = selected.has(issue.key);
@@ -182,9 +210,9 @@ export function IssueTable(props: IssueTableProps) {
             <div
               role="row"
               key={issue.key}
-              aria-rowindex={index + 2}
+              aria-rowindex={line + 2}
               className={isSelected ? 'row selected' : 'row'}
-              style={{ transform: `translateY(${start - offset}px)` }}
+              style={style}
               onFocus={() => {
                 place = { key: issue.key, list, index };
               }}
@@ -225,22 +253,28 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
         </Link>
         {labels.length > 0 && (
           <span className="labels">
-            {labels.map(({ id, name, color }) => (
+            {labels.slice(0, shownLabels).map(({ id, name, color }) => (
               <LabelMark key={id} name={name} color={color} />
             ))}
+            {labels.length > shownLabels && (
+              <span className="more-labels">
+                +{labels.length - shownLabels}
+                <span className="visually-hidden"> labels</span>
+              </span>
+            )}
           </span>
         )}
       </span>
-      <span role="cell" className="cell-status">
+      <span role="cell" className="cell-status" title={statusNames[status]}>
         <StatusMark status={status} />
       </span>
-      <span role="cell" className="cell-assignee person">
+      <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>
         {assignee === null ? (
-          <span className="muted">No one</span>
+          <span className="visually-hidden">No one</span>
         ) : (
           <>
             <Avatar person={assignee} />
-            <span className="person-name" dir="auto">
+            <span className="visually-hidden" dir="auto">
               {personName(assignee)}
             </span>
           </>

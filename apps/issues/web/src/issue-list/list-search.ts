@@ -71,3 +71,11 @@ export function apiQuery({ q, state = 'open', status, priority, assignee, label,
 }
 
 export const isFiltered = ({ order: _, ...filters }: ListSearch) => Object.keys(filters).length > 0;
+
+export const myIssues = ['assigned', 'created'] as const;
+export type MyIssues = (typeof myIssues)[number];
+
+/** The parameters of "My issues". Its usual list has none. */
+export function validateMySearch({ of }: Record<string, unknown>): { of?: MyIssues } {
+  return of === 'created' ? { of } : {};
+}

@@ -1,5 +1,5 @@
 import { clockTime } from '../messages.ts';
-import { useConnection } from './live-updates.ts';
+import { useConnection } from './connection.ts';
 
 /** Says that the page may be out of date. */
 export function ConnectionNote() {

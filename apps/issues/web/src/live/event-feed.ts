@@ -2,15 +2,15 @@ import type { IssueEvent, IssueEventType } from '@tessera/contracts';
 import { call } from '../http/api.ts';
 import { HttpError, latestPosition, lineOf, notePosition } from '../http/http.ts';
 import { personOfPage } from '../sign-in/session-gate.ts';
-
-/** `live`: events arrive at once; `polling`: about every ten seconds; `offline`: the server cannot be reached. */
-export type Connection = 'live' | 'polling' | 'offline';
+import type { Connection } from './connection.ts';
 
 /** `position`: the lists that are read because of the message have to see it. */
 export type FeedMessage =
   | { kind: 'events'; events: readonly IssueEvent[]; cursor: string; position?: string }
   /** Events may be missing. */
   | { kind: 'reset'; cursor: string; position?: string }
+  /** The number of unread notifications of the person. */
+  | { kind: 'unread'; count: number }
   | { kind: 'connection'; connection: Connection };
 
 const hello = 'hello';
@@ -45,9 +45,11 @@ export function followEvents(after: string | null, listener: (message: FeedMessa
   const channel = new BroadcastChannel(name);
   let cursor = after ?? 'now';
   let connection: Connection | undefined;
+  let unread: number | undefined;
   let isLeader = false;
   const take = (message: FeedMessage) => {
     if (message.kind === 'connection') connection = message.connection;
+    else if (message.kind === 'unread') unread = message.count;
     else {
       cursor = message.cursor;
       notePosition(message.position);
@@ -65,6 +67,7 @@ export function followEvents(after: string | null, listener: (message: FeedMessa
     // The new tab continues from here if this one is closed.
     channel.postMessage({ kind: 'events', events: [], cursor, position: latestPosition() });
     channel.postMessage({ kind: 'connection', connection });
+    if (unread !== undefined) channel.postMessage({ kind: 'unread', count: unread });
   });
   channel.postMessage(hello);
   navigator.locks
@@ -123,9 +126,10 @@ async function readEvents(
 
 function openStream(cursor: string, tell: (message: FeedMessage) => void, onHeard: () => void): EventSource {
   // EventSource sends no header, so the query names the person.
-  const query = { user: personOfPage(), ...(cursor !== 'now' && { after: cursor }) };
+  const query = { user: personOfPage(), notifications: true, ...(cursor !== 'now' && { after: cursor }) };
   const stream = new EventSource(lineOf('streamEvents', { query }).url);
-  for (const type of ['open', 'heartbeat', 'reset', ...eventTypes]) stream.addEventListener(type, onHeard);
+  for (const type of ['open', 'heartbeat', 'reset', 'notifications', ...eventTypes])
+    stream.addEventListener(type, onHeard);
   stream.addEventListener('position', ({ data }: MessageEvent<string>) =>
     notePosition((JSON.parse(data) as { position: string }).position),
   );
@@ -134,6 +138,9 @@ function openStream(cursor: string, tell: (message: FeedMessage) => void, onHear
     stream.addEventListener(type, ({ data, lastEventId }: MessageEvent<string>) =>
       tell({ kind: 'events', events: [JSON.parse(data) as IssueEvent], cursor: lastEventId }),
     );
+  stream.addEventListener('notifications', ({ data }: MessageEvent<string>) =>
+    tell({ kind: 'unread', count: (JSON.parse(data) as { unread_count: number }).unread_count }),
+  );
   stream.addEventListener('reset', ({ data }: MessageEvent<string>) =>
     tell({ kind: 'reset', cursor: (JSON.parse(data) as { next: string }).next }),
   );

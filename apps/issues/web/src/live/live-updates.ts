@@ -1,36 +1,11 @@
-import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
 import type { IssueEvent } from '@tessera/contracts';
-import { useEffect, useSyncExternalStore } from 'react';
 import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
-import { refreshIssue, sessionQuery } from '../http/queries.ts';
-import { type Connection, followEvents } from './event-feed.ts';
-
-interface LiveState {
-  connection: Connection | undefined;
-  /** The time of the latest contact before the connection was lost, in milliseconds. */
-  lastContact: number;
-}
-
-let state: LiveState = { connection: undefined, lastContact: Date.now() };
-const listeners = new Set<() => void>();
-
-function setConnection(connection: Connection): void {
-  state = { connection, lastContact: connection === 'offline' ? state.lastContact : Date.now() };
-  for (const listener of listeners) listener();
-}
-
-export const useConnection = () =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => state,
-  );
-
-/** The keys of issues that match a list and that it does not show yet. */
-export const newIssuesKey = (query: object) => ['new-issues', query];
+import { isRepeated, refreshIssue, sessionQuery } from '../http/queries.ts';
+import { setUnread } from '../http/unread.ts';
+import { type Connection, newIssuesKey, setConnection } from './connection.ts';
+import { followEvents } from './event-feed.ts';
 
 // Events of one change arrive together, and the changes of an import follow each other closely.
 const gatherMs = 150;
@@ -41,43 +16,57 @@ const maxKeys = 100;
 // Of more issues than these, everything that is shown is read again.
 const maxChanged = 5 * maxKeys;
 
-/** Shows the changes of other people on every page. A page in the background waits until it is shown. */
-export function useLiveUpdates(): void {
-  const client = useQueryClient();
-  useEffect(() => {
-    const changed = new Set<string>();
-    const ended = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let readAt = Number.NEGATIVE_INFINITY;
-    const read = () => {
-      timer = undefined;
-      readAt = performance.now();
-      if (changed.size > maxChanged) readAll(client);
-      else refresh(client, [...changed]);
-      changed.clear();
-    };
-    const schedule = () => {
-      if (changed.size === 0 || document.hidden) return;
-      timer ??= setTimeout(read, Math.max(gatherMs, readAt + pauseMs - performance.now()));
-    };
-    document.addEventListener('visibilitychange', schedule, { signal: ended.signal });
-    const gather = (events: readonly IssueEvent[]) => {
-      for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
-      schedule();
-    };
-    // The session was read before the data of the page, so no change is missed between both.
-    const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
-    const stop = followEvents(after, (message) => {
-      if (message.kind === 'connection') setConnection(message.connection);
-      else if (message.kind === 'events') gather(message.events);
-      else readAll(client);
-    });
-    return () => {
-      clearTimeout(timer);
-      ended.abort();
-      stop();
-    };
-  }, [client]);
+/**
+ * Shows the changes of other people on every page. A page in the background waits until it is shown.
+ * @returns a function that ends it
+ */
+export function startLiveUpdates(client: QueryClient): () => void {
+  const changed = new Set<string>();
+  const ended = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const read = () => {
+    timer = undefined;
+    readAt = performance.now();
+    if (changed.size > maxChanged) readAll(client);
+    else refresh(client, [...changed]);
+    changed.clear();
+  };
+  const schedule = () => {
+    if (changed.size === 0 || document.hidden) return;
+    timer ??= setTimeout(read, Math.max(gatherMs, readAt + pauseMs - performance.now()));
+  };
+  document.addEventListener('visibilitychange', schedule, { signal: ended.signal });
+  const gather = (events: readonly IssueEvent[]) => {
+    for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
+    schedule();
+  };
+  // The session was read before the data of the page, so no change is missed between both.
+  const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
+  const stop = followEvents(after, (message) => {
+    if (message.kind === 'connection') connect(client, message.connection);
+    else if (message.kind === 'unread') {
+      setUnread(client, message.count);
+      refreshInbox(client);
+    } else if (message.kind === 'events') gather(message.events);
+    else readAll(client);
+  });
+  return () => {
+    clearTimeout(timer);
+    ended.abort();
+    stop();
+  };
+}
+
+const refreshInbox = (client: QueryClient) =>
+  void client.invalidateQueries({ queryKey: ['notifications'], predicate: (query) => isRepeated(query) });
+
+function connect(client: QueryClient, connection: Connection): void {
+  setConnection(connection);
+  if (connection !== 'polling') return;
+  // No stream says what is unread.
+  void client.invalidateQueries({ queryKey: ['unread'] });
+  refreshInbox(client);
 }
 
 const readAll = (client: QueryClient) =>

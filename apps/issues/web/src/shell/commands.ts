@@ -70,8 +70,11 @@ export function useAllCommands(): Command[] {
 let first: { key: string; at: number } | undefined;
 
 const press = onKey((pressed, event: KeyboardEvent) => {
-  if (event.altKey || event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
-  const isWithCtrl = event.ctrlKey || event.metaKey;
+  // Where AltGr types a character, such as [ on a German layout, some systems add Ctrl and Alt to it.
+  const isTyped = event.getModifierState('AltGraph');
+  if ((event.altKey && !isTyped) || event.defaultPrevented) return;
+  if (document.querySelector('dialog[open]') !== null) return;
+  const isWithCtrl = (event.ctrlKey || event.metaKey) && !isTyped;
   if (isField(event.target)) {
     if (pressed === 'Escape') leaveField(event);
     return;

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { priorityNames, statusNames } from '../messages.ts';
 
 // Icons are decoration: text or a label beside them carries the meaning.
-function Icon({ children }: { children: ReactNode }) {
+export function Icon({ children }: { children: ReactNode }) {
   return (
     <svg
       className="icon"
@@ -33,6 +33,48 @@ export const Logo = () => (
 export const PlusIcon = () => (
   <Icon>
     <path d="M8 3v10M3 8h10" />
+  </Icon>
+);
+
+export const InboxIcon = () => (
+  <Icon>
+    <path d="M2 9.2 4.2 3.5h7.6L14 9.2v3.3a1 1 0 0 1-1 1H3a1 1 0 0 1-1-1z" />
+    <path d="M2 9.2h3.4a2.6 2.6 0 0 0 5.2 0H14" />
+  </Icon>
+);
+
+export const MyIssuesIcon = () => (
+  <Icon>
+    <circle cx="8" cy="5.2" r="2.7" />
+    <path d="M2.8 13.5a5.2 5.2 0 0 1 10.4 0" />
+  </Icon>
+);
+
+export const IssuesIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="5.5" />
+    <circle cx="8" cy="8" r="1.2" fill="currentColor" />
+  </Icon>
+);
+
+export const BoardIcon = () => (
+  <Icon>
+    <rect x="2.2" y="2.5" width="3.2" height="11" rx="1" />
+    <rect x="6.4" y="2.5" width="3.2" height="7" rx="1" />
+    <rect x="10.6" y="2.5" width="3.2" height="9" rx="1" />
+  </Icon>
+);
+
+export const SidebarIcon = () => (
+  <Icon>
+    <rect x="1.8" y="2.8" width="12.4" height="10.4" rx="2" />
+    <path d="M6.2 3v10" />
+  </Icon>
+);
+
+export const MenuIcon = () => (
+  <Icon>
+    <path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11" />
   </Icon>
 );
 

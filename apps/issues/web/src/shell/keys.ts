@@ -18,6 +18,7 @@ function keyOf(event: KeyboardEvent): string {
   const { key = '', code, shiftKey } = event;
   if (isLatin.test(key) || !hasPosition.test(key) || event.getModifierState('AltGraph')) return key;
   if (code === 'Slash') return shiftKey ? '?' : '/';
+  if (code === 'BracketLeft' && !shiftKey) return '[';
   const letter = /^Key([A-Z])$/.exec(code)?.[1] ?? key;
   return shiftKey ? letter : letter.toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
-import { useConnection } from '../live/live-updates.ts';
+import { useConnection } from '../live/connection.ts';
 import { focusPage } from './focus.ts';
 
 type LazyPart<Props> = ((props: Props) => ReactNode) & { load: () => Promise<void> };

@@ -1,26 +1,28 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { useCallback, useEffect, useRef, useState } from 'react';
-import { forgetDrafts } from '../drafts/draft-store.ts';
+import { Outlet, useNavigate } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { call } from '../http/api.ts';
+import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
+import { shownCount, useUnread } from '../http/unread.ts';
 import type { CreateDialogProps } from '../issue/create-dialog.tsx';
-import { forgetLists, type ListPath, lastSearch, useLastSearch } from '../issue-list/came-from.ts';
+import { forgetLists, lastSearch } from '../issue-list/came-from.ts';
 import { ConnectionNote } from '../live/connection-note.tsx';
-import { useLiveUpdates } from '../live/live-updates.ts';
+import { useLiveUpdates } from '../live/use-live-updates.ts';
 import { personName } from '../messages.ts';
 import { preloadPages } from '../pages.ts';
 import type { PaletteProps } from '../palette/palette.tsx';
-import { Avatar } from '../people/avatar.tsx';
-import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
-import { announceSignOut } from '../sign-in/session-gate.ts';
+import type { SessionEndedDialogProps } from '../sign-in/session-ended-dialog.tsx';
+import { announceSignOut, onGateChange, reasonToSignIn } from '../sign-in/session-gate.ts';
 import { useCommands } from './commands.ts';
 import { Dialog, focusFirst } from './dialog.tsx';
-import { KeyboardIcon, Logo, MoonIcon, PlusIcon, SunIcon } from './icons.tsx';
 import { onKey } from './keys.ts';
 import { lazyPart } from './lazy-part.tsx';
+import { type FrameActions, PhoneHead, Rail } from './rail.tsx';
 import { chooseTheme, currentTheme } from './theme.ts';
 import { notify, Toasts, undoLast } from './toasts.tsx';
+import { useIsPhone, useRail } from './use-rail.ts';
+import { useTitleCount } from './use-title.ts';
 import { UserContext } from './user.ts';
 
 const notLoaded = (retry: () => void) => (
@@ -61,6 +63,12 @@ const Palette = lazyPart(
   notLoaded,
 );
 
+const SessionEndedDialog = lazyPart<SessionEndedDialogProps>(
+  async () => (await import('../sign-in/session-ended-dialog.tsx')).SessionEndedDialog,
+  () => null,
+  notLoaded,
+);
+
 /** The frame of every page behind the sign-in. */
 export function Shell() {
   const user = useQuery(sessionQuery).data?.user ?? undefined;
@@ -68,18 +76,27 @@ export function Shell() {
   const navigate = useNavigate();
   const client = useQueryClient();
   const [theme, setTheme] = useState(currentTheme);
+  const isPhone = useIsPhone();
+  const [isRailOpen, toggleRail] = useRail(user?.id ?? '');
+  const hasEnded = useSyncExternalStore(onGateChange, reasonToSignIn) !== undefined;
   const close = () => setOpen(undefined);
   useLiveUpdates();
+  const unread = useUnread();
+  useTitleCount(unread === 0 ? '' : shownCount(unread));
   const toggleTheme = () => {
     const next = theme === 'dark' ? 'light' : 'dark';
     chooseTheme(next);
     setTheme(next);
   };
   const signOut = async () => {
+    let forgetDrafts: () => Promise<void>;
     try {
+      ({ forgetDrafts } = await import('../drafts/draft-store.ts'));
       await call('endSession', {});
     } catch (error) {
-      notify(`You are still signed in. ${error instanceof Error ? error.message : ''}`);
+      notify(
+        `You are still signed in. ${error instanceof HttpError ? error.message : 'The server cannot be reached.'}`,
+      );
       return;
     }
     await forgetDrafts();
@@ -104,6 +121,16 @@ export function Shell() {
   const commands = [
     { key: 'c', name: 'New issue', run: create },
     {
+      key: 'g n',
+      name: 'Go to the inbox',
+      run: () => void navigate({ to: '/inbox', search: lastSearch('/inbox') }),
+    },
+    {
+      key: 'g m',
+      name: 'Go to my issues',
+      run: () => void navigate({ to: '/my', search: lastSearch('/my') }),
+    },
+    {
       key: 'g i',
       name: 'Go to the issues',
       run: () => void navigate({ to: '/issues', search: lastSearch('/issues') }),
@@ -118,6 +145,7 @@ export function Shell() {
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
     { key: '/', name: 'Search', run: openPalette },
+    { key: '[', name: 'Collapse or open the sidebar', run: toggleRail },
     { key: '?', name: 'Keyboard', run: () => setOpen('keyboard') },
   ];
   useCommands(commands, true);
@@ -131,7 +159,8 @@ export function Shell() {
     document.addEventListener('keydown', press);
     const stop = whenIdle(client, () => {
       preloadPages();
-      for (const part of [CreateDialog, Palette, KeyboardHelp]) part.load().catch(() => undefined);
+      for (const part of [CreateDialog, Palette, KeyboardHelp, SessionEndedDialog])
+        part.load().catch(() => undefined);
     });
     return () => {
       document.removeEventListener('keydown', press);
@@ -139,77 +168,35 @@ export function Shell() {
     };
   }, [client, openPalette]);
   if (user === undefined) return null;
+  const actions: FrameActions = {
+    user,
+    isDark: theme === 'dark',
+    create,
+    search: openPalette,
+    showKeys: () => setOpen('keyboard'),
+    toggleTheme,
+    toggleRail,
+    signOut: () => void signOut(),
+  };
 
   return (
     <UserContext value={user}>
       <a className="skip" href="#content">
         Skip to content
       </a>
-      <header className="top">
-        <Link to="/issues" className="brand">
-          <Logo /> <span className="brand-name">Tessera</span>
-        </Link>
-        <nav className="pages" aria-label="Pages">
-          <PageLink to="/issues" name="Issues" />
-          <PageLink to="/board" name="Board" />
-        </nav>
-        <div className="top-actions">
-          <button type="button" className="primary" onClick={create}>
-            <PlusIcon /> <span className="action-name">New issue</span>
-          </button>
-          <button
-            type="button"
-            className="quiet wide-only"
-            aria-label="Keyboard"
-            onClick={() => setOpen('keyboard')}
-          >
-            <KeyboardIcon />
-          </button>
-          <button
-            type="button"
-            className="quiet"
-            aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'}
-            onClick={toggleTheme}
-          >
-            {theme === 'dark' ? <SunIcon /> : <MoonIcon />}
-          </button>
-          <details className="menu">
-            <summary aria-label={`Account of ${personName(user)}`}>
-              <Avatar person={user} />
-            </summary>
-            <div className="menu-body">
-              <p>
-                <strong dir="auto">{personName(user)}</strong>
-                <span className="muted">{user.email}</span>
-              </p>
-              <Link to="/settings">Settings</Link>
-              <a href="/api/docs/">API documentation</a>
-              <button type="button" onClick={() => void signOut()}>
-                Sign out
-              </button>
-            </div>
-          </details>
+      <div className={isPhone || isRailOpen ? 'app' : 'app with-strip'}>
+        {isPhone ? <PhoneHead actions={actions} /> : <Rail actions={actions} isOpen={isRailOpen} />}
+        <div className="app-page">
+          <ConnectionNote />
+          <Outlet />
         </div>
-      </header>
-      <ConnectionNote />
-      <Outlet />
-      {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
-      {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
-      {open === 'keyboard' && <KeyboardHelp onClose={close} />}
-      <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />
-      <Toasts />
+        {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
+        {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
+        {open === 'keyboard' && <KeyboardHelp onClose={close} />}
+        {hasEnded && <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />}
+        <Toasts />
+      </div>
     </UserContext>
-  );
-}
-
-/** Leads to the list as it was shown last, and from there to all issues. */
-function PageLink({ to, name }: { to: ListPath; name: string }) {
-  const last = useLastSearch(to);
-  const isThere = useLocation({ select: ({ pathname }) => pathname === to });
-  return (
-    <Link to={to} search={isThere ? {} : last} activeOptions={{ includeSearch: false }}>
-      {name}
-    </Link>
   );
 }
 

@@ -2,6 +2,6 @@
 export function ownPath(target = ''): string {
   if (!URL.canParse(target, location.origin)) return '/issues';
   const { origin, pathname, search, hash } = new URL(target, location.origin);
-  const isOwn = origin === location.origin && /^\/(?:issues|board|settings)(?:\/|$)/.test(pathname);
+  const isOwn = origin === location.origin && /^\/(?:issues|inbox|my|board|settings)(?:\/|$)/.test(pathname);
   return isOwn ? pathname + search + hash : '/issues';
 }

@@ -4,7 +4,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import { onGateChange, reasonToSignIn, signedInAgain } from './session-gate.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
-interface SessionEndedDialogProps {
+export interface SessionEndedDialogProps {
   userId: string;
   name: string;
   email: string;

@@ -1,3 +1,4 @@
+import '../styles/sign-in.css';
 import { type FormEvent, useId, useState } from 'react';
 import { type SessionState, startSession } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';

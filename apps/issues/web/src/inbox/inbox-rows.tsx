@@ -1,0 +1,177 @@
+import { Link } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import type { Notification } from '@tessera/contracts';
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import { Avatar } from '../people/avatar.tsx';
+import { isFocusLost } from '../shell/focus.ts';
+import { InboxIcon } from '../shell/icons.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
+import { CheckIcon, ClockIcon } from './inbox-icons.tsx';
+import { actorOf, changeOf, reasonNames } from './notification-text.ts';
+
+/** The keyboard's view of the rows. */
+export interface InboxRowsHandle {
+  move: (by: 1 | -1) => void;
+  open: () => void;
+  /** The notification whose row had the focus last. */
+  active: () => Notification | undefined;
+}
+
+interface InboxRowsProps {
+  ref: Ref<InboxRowsHandle>;
+  notifications: readonly Notification[];
+  /** Names the view. */
+  list: string;
+  onOpen: (notification: Notification) => void;
+  onDone: (notification: Notification) => void;
+  onSnooze: (notification: Notification) => void;
+  onEnd: () => void;
+}
+
+// Remembered, so that the way back from an issue leads to its row, or to that which has taken its place.
+let place: { list: string; id: number; index: number } | undefined;
+
+const rowPx = 60;
+const linkOf = (id: number | undefined) => document.getElementById(`notification-${id}`);
+
+export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, onEnd }: InboxRowsProps) {
+  const body = useRef<HTMLOListElement>(null);
+  const [offset, setOffset] = useState(0);
+  const [wanted, setWanted] = useState(place?.list === list ? place.id : undefined);
+  const isReturning = useRef(true);
+  useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
+  const rows = useWindowVirtualizer({
+    count: notifications.length,
+    estimateSize: () => rowPx,
+    overscan: 2,
+    scrollMargin: offset,
+    scrollPaddingStart: 60,
+    getItemKey: (index) => notifications[index]?.id ?? index,
+  });
+  const visible = rows.getVirtualItems();
+  const last = visible.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (last >= notifications.length - 15) onEnd();
+  }, [last, notifications.length, onEnd]);
+  // The row exists only after it was scrolled to.
+  useEffect(() => {
+    const link = linkOf(wanted);
+    if (wanted === undefined || link === null) return;
+    if (!isReturning.current || isFocusLost()) link.focus({ preventScroll: true });
+    isReturning.current = false;
+    setWanted(undefined);
+  });
+  const indexOf = (id: number | undefined) => notifications.findIndex((one) => one.id === id);
+  const focusRow = (index: number) => {
+    const id = notifications[index]?.id;
+    if (id === undefined) return;
+    place = { list, id, index };
+    isReturning.current = false;
+    rows.scrollToIndex(index, { align: 'auto' });
+    setWanted(id);
+  };
+  const ids = notifications.map(({ id }) => id).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list of rows
+  useEffect(() => {
+    if (place?.list !== list || ids === '') return;
+    const index = indexOf(place.id);
+    if (index >= 0) place = { ...place, index };
+    // The next row takes the place of one that has left.
+    else if (isFocusLost()) focusRow(Math.min(place.index, notifications.length - 1));
+    else
+      place = {
+        list,
+        id: notifications[Math.min(place.index, notifications.length - 1)]?.id ?? 0,
+        index: place.index,
+      };
+  }, [ids]);
+  const isHere = () => place?.list === list && indexOf(place.id) >= 0;
+  const active = () => (isHere() ? notifications[indexOf(place?.id)] : undefined);
+  useImperativeHandle(ref, () => ({
+    move: (by) => {
+      const index = isHere() ? indexOf(place?.id) + by : 0;
+      focusRow(Math.min(Math.max(index, 0), notifications.length - 1));
+    },
+    open: () => linkOf(active()?.id)?.click(),
+    active,
+  }));
+  return (
+    <ol className="inbox-rows" aria-label="Notifications" ref={body} style={{ height: rows.getTotalSize() }}>
+      {visible.map(({ index, start }) => {
+        const one = notifications[index];
+        if (one === undefined) return null;
+        return (
+          <li
+            key={one.id}
+            className={one.read_at === null ? 'note unread' : 'note'}
+            style={{ transform: `translateY(${start - offset}px)` }}
+            aria-posinset={index + 1}
+            aria-setsize={notifications.length}
+            onFocus={() => {
+              place = { list, id: one.id, index };
+            }}
+          >
+            <Row notification={one} onOpen={onOpen} onDone={onDone} onSnooze={onSnooze} />
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+type RowProps = { notification: Notification } & Pick<InboxRowsProps, 'onOpen' | 'onDone' | 'onSnooze'>;
+
+function Row({ notification: one, onOpen, onDone, onSnooze }: RowProps) {
+  const { issue, actor, reason } = one;
+  const isDone = one.done_at !== null;
+  return (
+    <>
+      <span className="note-dot">
+        {one.read_at === null && <span className="visually-hidden">Unread: </span>}
+      </span>
+      {actor === null ? <InboxIcon /> : <Avatar person={actor} />}
+      <span className="note-text">
+        <span className="note-title">
+          <Link
+            to="/issues/$key"
+            params={{ key: issue.key }}
+            id={`notification-${one.id}`}
+            className="note-link"
+            dir="auto"
+            onClick={() => onOpen(one)}
+          >
+            {issue.title}
+          </Link>
+          <span className="note-key">{issue.key}</span>
+        </span>
+        <span className="note-change">
+          <bdi>{actorOf(one)}</bdi> {changeOf(one)}
+        </span>
+      </span>
+      <span className={`note-reason reason-${reason}`}>{reasonNames[reason]}</span>
+      <RelativeTime className="note-time" at={one.created_at} />
+      <span className="note-actions">
+        <button
+          type="button"
+          className="quiet"
+          aria-label={isDone ? `Back to the inbox: ${issue.key}` : `Done: ${issue.key}`}
+          title={isDone ? 'Back to the inbox ( e )' : 'Done ( e )'}
+          onClick={() => onDone(one)}
+        >
+          {isDone ? <InboxIcon /> : <CheckIcon />}
+        </button>
+        {!isDone && (
+          <button
+            type="button"
+            className="quiet"
+            aria-label={`Snooze: ${issue.key}`}
+            title="Snooze ( h )"
+            onClick={() => onSnooze(one)}
+          >
+            <ClockIcon />
+          </button>
+        )}
+      </span>
+    </>
+  );
+}
