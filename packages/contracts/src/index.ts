@@ -8,6 +8,7 @@ export * from './identity/client.operations.ts';
 export * from './identity/client.schemas.ts';
 export * from './identity/discovery.operations.ts';
 export * from './identity/email.schemas.ts';
+export * from './identity/id-token.schemas.ts';
 export * from './identity/identity.operations.ts';
 export * from './identity/identity.schemas.ts';
 export * from './identity/introspection.operations.ts';

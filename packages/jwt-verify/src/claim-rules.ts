@@ -1,4 +1,4 @@
-import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
+import type { IdTokenClaims } from '@tessera/contracts';
 import { expired, InvalidTokenError, issuedInFuture } from './errors.ts';
 
 /** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
@@ -18,7 +18,7 @@ const latestNumericDate = 253_402_300_799;
 
 /** Checks the claims that depend on clock and configuration, at each use. Throws `InvalidTokenError`. */
 export function assertClaimRules(
-  { exp, iat, iss, aud }: Pick<AccessTokenClaims | RefreshTokenClaims, 'exp' | 'iat' | 'iss' | 'aud'>,
+  { exp, iat, iss, aud }: Pick<IdTokenClaims, 'exp' | 'iat' | 'iss' | 'aud'>,
   { issuer, audience, clockToleranceSeconds }: ClaimRules,
   nowSeconds: number,
 ): void {

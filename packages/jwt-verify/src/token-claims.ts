@@ -1,22 +1,32 @@
 import {
   type AccessTokenClaims,
   accessTokenClaimsSchema,
+  type IdTokenClaims,
+  idTokenClaimsSchema,
+  type LogoutTokenClaims,
+  logoutTokenClaimsSchema,
   type RefreshTokenClaims,
   refreshTokenClaimsSchema,
 } from '@tessera/contracts';
 import type { ZodType } from 'zod';
 import { InvalidTokenError } from './errors.ts';
 
-/** The two kinds of tokens that identity issues (docs/spec/identity-service.md 2.3, 2.4). */
+/**
+ * The kinds of tokens that identity issues: docs/spec/identity-service.md 2.3, 2.4, and those of OpenID Connect for a client.
+ */
 export interface ClaimsByKind {
   access: Readonly<AccessTokenClaims>;
   refresh: Readonly<RefreshTokenClaims>;
+  id: Readonly<IdTokenClaims>;
+  logout: Readonly<LogoutTokenClaims>;
 }
 export type TokenKind = keyof ClaimsByKind;
 
 const schemas: { [Kind in TokenKind]: ZodType<ClaimsByKind[Kind]> } = {
   access: accessTokenClaimsSchema,
   refresh: refreshTokenClaimsSchema,
+  id: idTokenClaimsSchema,
+  logout: logoutTokenClaimsSchema,
 };
 
 // RFC 8725 3.11. Access tokens may have no type or the general one; refresh tokens are only issued and accepted by
@@ -25,6 +35,9 @@ const acceptsType: Record<TokenKind, (typ: string | undefined) => boolean> = {
   // Media types are case-insensitive (RFC 7515 4.1.9).
   access: (typ) => typ === undefined || ['jwt', 'at+jwt', 'application/at+jwt'].includes(typ.toLowerCase()),
   refresh: (typ) => typ === 'rt+jwt',
+  id: (typ) => typ === undefined || ['jwt', 'id+jwt'].includes(typ.toLowerCase()),
+  // OpenID Connect Back-Channel Logout 2.4.
+  logout: (typ) => typ?.toLowerCase() === 'logout+jwt',
 };
 
 /** Throws `InvalidTokenError` for the `typ` of another kind of token. */
