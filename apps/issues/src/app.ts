@@ -114,6 +114,9 @@ export function createApp(dependencies: Dependencies): App {
     publicUrl: config.publicBaseUrl,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
     translate: translateBearerError,
+    // OpenID Connect Back-Channel Logout 2.8.
+    extraMembers: ({ code }, request) =>
+      (request as IncomingMessage).operation?.oauth ? { error: code } : {},
     guards: {
       '/api/v1': guard({ access: access.member, limit: limitRate(rateLimits.reads, shares.requests) }),
       ...webSessions.guards,

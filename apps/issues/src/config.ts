@@ -35,6 +35,7 @@ export const secretNames = [
   ...trackerSecretNames,
   'READ_DATABASE_URL',
   'SESSION_KEYS',
+  'OIDC_CLIENT_SECRET',
 ];
 
 /** `environment-reference.ts` has what each variable means, and the compiler finds a missing one. */
@@ -66,6 +67,9 @@ export const environmentSchema = z.object({
 
   WEB_APP: flag(false),
   SESSION_KEYS: z.string().default('').transform(parseSessionKeys),
+  SIGN_IN: z.enum(['form', 'hosted'], { error: 'must be form or hosted' }).default('form'),
+  OIDC_CLIENT_ID: z.guid({ error: 'must be the id of a client' }).optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
 
   RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
   RATE_LIMIT_WRITES_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 300 }),
@@ -137,15 +141,36 @@ function webAppProblems(read: Environment): string[] {
     problems.push('SESSION_KEYS: is required with WEB_APP=on (for example: openssl rand -base64 32)');
   const { protocol, hostname } = new URL(read.PUBLIC_BASE_URL ?? 'https://localhost');
   // Browsers send and keep a cookie without `Secure` over http, where everyone on the network reads it.
-  if (protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+  if (protocol === 'http:' && !isLoopback(hostname))
     problems.push('PUBLIC_BASE_URL: must be https, or http on a loopback address, with WEB_APP=on');
+  if ((read.OIDC_CLIENT_ID === undefined) !== (read.OIDC_CLIENT_SECRET === undefined))
+    problems.push('OIDC_CLIENT_ID: must be set together with OIDC_CLIENT_SECRET');
   return problems;
 }
 
-function webAppConfig({ SESSION_KEYS: keys, PUBLIC_BASE_URL: url }: z.output<typeof environmentSchema>) {
+function webAppConfig(read: z.output<typeof environmentSchema>) {
+  const { SESSION_KEYS: keys, PUBLIC_BASE_URL: url } = read;
   // Outside production, the sessions may end with the process.
   const sessionKeys = keys.length > 0 ? keys : [createSecretKey(randomBytes(32))];
-  return { sessionKeys, isSecure: url.startsWith('https:') };
+  const hosted = read.SIGN_IN === 'hosted' ? hostedConfig(read) : undefined;
+  return { sessionKeys, isSecure: url.startsWith('https:'), hosted };
+}
+
+function hostedConfig(read: z.output<typeof environmentSchema>) {
+  const { OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret, PUBLIC_BASE_URL: publicBaseUrl } = read;
+  return {
+    issuer: `${issuerOf(read)}/oidc`,
+    publicBaseUrl,
+    clockToleranceSeconds: read.CLOCK_TOLERANCE_SECONDS,
+    audiences: [commonConfig(read).audience].flat(),
+    // A loopback address is the same machine only for a process on it.
+    isReachable: publicBaseUrl.startsWith('https:') || isLoopback(new URL(read.IDENTITY_URL).hostname),
+    credentials: clientId === undefined || secret === undefined ? undefined : { clientId, secret },
+  };
+}
+
+function isLoopback(hostname: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
 function parseNetworks(value: string, context: z.RefinementCtx): string[] {

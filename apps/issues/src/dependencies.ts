@@ -92,9 +92,9 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     clockToleranceSeconds: config.identity.clockToleranceSeconds,
   });
   const { identity, webApp } = config;
-  const webSessions =
-    webApp &&
-    createWebSessions(webApp, { identity, database: main.database, verifier, logger, metrics, tracing });
+  const { database } = main;
+  const parts = { identity, database, verifier, keys, logger, metrics, tracing };
+  const webSessions = webApp && createWebSessions(webApp, parts);
   const tasks = cleanupTasks(new CleanupRepository(main.database), {
     eventRetentionDays: config.eventRetentionDays,
     webSessions: webSessions?.service,

@@ -39,6 +39,11 @@ export const environmentReference = {
     meaning:
       'with `WEB_APP=on`: keys of 32 bytes as base64, comma-separated; the first seals tokens, all open them',
   },
+  SIGN_IN:
+    "with `WEB_APP=on`: `form` signs people in with a form of the web app, `hosted` on [identity's pages](../issues/web-session.md#sign-in-on-identitys-pages), which needs `HOSTED_SIGN_IN=on` there",
+  OIDC_CLIENT_ID:
+    'with `SIGN_IN=hosted`: the id of a client that was registered by hand; without it, the service registers itself',
+  OIDC_CLIENT_SECRET: 'the secret of this client',
   JANITOR_INTERVAL_SECONDS:
     'interval of the cleanup job: idempotency keys, webhook deliveries, events, notifications, web sessions; `0` disables it',
   EVENTS_LISTEN:

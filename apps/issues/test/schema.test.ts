@@ -56,6 +56,7 @@ describe('the database schema', () => {
       only('tracker_links_stuck_idx'),
       only('tracker_links_uncertain_idx'),
       only('web_sessions_pending_idx'),
+      only('web_sessions_sso_session_idx'),
       only('webhook_deliveries_actor_idx'),
       only('webhook_deliveries_claim_idx'),
       only('webhook_deliveries_due_idx'),

@@ -1,4 +1,10 @@
-import { identityApi, issuesApi, type Operation, webSessionOperations } from '../src/index.ts';
+import {
+  appClientOperations,
+  identityApi,
+  issuesApi,
+  type Operation,
+  webSessionOperations,
+} from '../src/index.ts';
 
 const isInternal = ({ security = [] }: Operation) => security.includes('serviceToken');
 const identity: readonly Operation[] = identityApi.operations;
@@ -9,6 +15,7 @@ const tables: Readonly<Record<string, readonly Operation[]>> = {
   internalPaths: identity.filter(isInternal),
   issuesPaths: issuesApi.operations,
   webSessionPaths: webSessionOperations,
+  appClientPaths: appClientOperations,
 };
 
 /** Returns the source text of the tables of methods and paths. */

@@ -113,3 +113,10 @@ export const webSessionPaths = {
   endOwnSession: 'DELETE /app/sessions/:id',
   endOwnSessions: 'DELETE /app/sessions',
 } as const;
+
+export const appClientPaths = {
+  listAppClients: 'GET /app/clients',
+  createAppClient: 'POST /app/clients',
+  rotateAppClientSecret: 'POST /app/clients/:client_id/rotate-secret',
+  disableAppClient: 'DELETE /app/clients/:client_id',
+} as const;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { identityApi } from './identity/api.ts';
 import type { issuesApi } from './issues/api.ts';
+import type { appClientOperations } from './issues/app-client.operations.ts';
 import type { webSessionOperations } from './issues/web-session.operations.ts';
 import type { ResponseBodyOf } from './operation.ts';
 
@@ -10,7 +11,8 @@ export * from './operation-paths.ts';
 type Declared =
   | (typeof identityApi.operations)[number]
   | (typeof issuesApi.operations)[number]
-  | (typeof webSessionOperations)[number];
+  | (typeof webSessionOperations)[number]
+  | (typeof appClientOperations)[number];
 
 /** All operations by id. */
 export type OperationsById = { [Op in Declared as Op['id']]: Op };

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import { isOutage } from '../identity-mirror/identity-problem.ts';
-import { RefreshRefusedError, type TokenClient, type TokenPair } from './token-client.ts';
+import type { TokenClient } from './token-client.ts';
 import type { TokenSealer } from './token-sealer.ts';
+import { RefreshRefusedError, type TokenPair } from './token-transport.ts';
 import type {
   ClaimedRefresh,
   SealedTokens,
@@ -11,9 +12,12 @@ import type {
 } from './web-session.repository.ts';
 import { sessionEnded, sessionUnavailable } from './web-session-problem.ts';
 
+/** Returns the client of the tokens of a session, which belong to an OAuth client, or to none. */
+export type ClientOf = (clientId: string | null) => Pick<TokenClient, 'refresh' | 'revoke'>;
+
 interface RefresherDependencies {
   repository: WebSessionRepository;
-  client: TokenClient;
+  clientOf: ClientOf;
   sealer: TokenSealer;
   logger: Logger;
   /** Called for each refresh of this process. */
@@ -107,7 +111,7 @@ export class SessionRefresher {
   }
 
   async #refresh(session: StoredSession, browser: RequestOrigin): Promise<RefreshOutcome> {
-    const { repository, client, sealer, logger } = this.#dependencies;
+    const { repository, clientOf, sealer, logger } = this.#dependencies;
     const claimed = await repository.claimRefresh(session);
     if (claimed === undefined) return 'busy';
     const refreshToken = sealer.open(claimed.refreshToken, 'refresh', session.idHash);
@@ -118,7 +122,7 @@ export class SessionRefresher {
     }
     let tokens: TokenPair;
     try {
-      tokens = await client.refresh(refreshToken, browser);
+      tokens = await clientOf(claimed.clientId).refresh(refreshToken, browser);
     } catch (error) {
       if (error instanceof RefreshRefusedError) {
         await repository.deleteRefused(session);

@@ -1,12 +1,6 @@
-import {
-  refreshTokens,
-  revokeToken,
-  signIn,
-  type TokenResponse,
-  tokenResponseSchema,
-} from '@tessera/contracts';
+import { refreshTokens, revokeToken, signIn } from '@tessera/contracts';
 import { ProblemError, type RequestOrigin, validationProblem } from '@tessera/service-kit';
-import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
+import type { AxiosResponse } from 'axios';
 import { bulkhead, isBulkheadRejectedError } from 'cockatiel';
 import { z } from 'zod';
 import {
@@ -14,14 +8,14 @@ import {
   identityUnavailable,
   OutageError,
 } from '../identity-mirror/identity-problem.ts';
-
-/** Tokens of identity, with the end of the refresh token. */
-export interface TokenPair {
-  accessToken: string;
-  refreshToken: string;
-  accessSeconds: number;
-  refreshExpiresAt: Date;
-}
+import {
+  outageOf,
+  parseTokens,
+  RefreshRefusedError,
+  secondsOf,
+  type TokenPair,
+  type TokenTransport,
+} from './token-transport.ts';
 
 export interface SignInCredentials {
   email: string;
@@ -30,17 +24,6 @@ export interface SignInCredentials {
   new_password?: string | undefined;
 }
 
-/** Identity refuses the refresh token: its session has ended. */
-export class RefreshRefusedError extends Error {
-  override readonly name = 'RefreshRefusedError';
-}
-
-/**
- * Timeout of a request. Longer than that of look-ups, because identity queues password comparisons for up to 5 s, and
- * because a refresh whose response is lost ends the session.
- */
-const timeoutMs = 10_000;
-const maxResponseBytes = 64 * 1024;
 const maxConcurrent = 32;
 const maxQueued = 128;
 
@@ -51,29 +34,16 @@ const problemSchema = z.object({
 const refusedPasswordSchema = z.object({
   errors: z.tuple([z.object({ field: z.literal('new_password'), message: z.string().max(300) })]),
 });
-const claimsSchema = z.object({ exp: z.int().positive() });
-const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/**
- * Client of identity's token endpoints (docs/spec/identity-service.md 4.1). Sends the browser's address and user agent, which
- * identity uses for its limits and shows in its list of sessions. Sends no service token.
- */
+/** Client of identity's token endpoints (docs/spec/identity-service.md 4.1), for sign-ins with the app's own form. */
 export class TokenClient {
-  readonly #http: AxiosInstance;
+  readonly #transport: TokenTransport;
   // Sign-ins are slow, so refreshes do not queue behind them.
   readonly #signIns = bulkhead(maxConcurrent, maxQueued);
   readonly #refreshes = bulkhead(maxConcurrent, maxQueued);
 
-  constructor({ url }: { url: string }) {
-    this.#http = axios.create({
-      baseURL: url,
-      allowAbsoluteUrls: false,
-      maxRedirects: 0,
-      proxy: false,
-      maxContentLength: maxResponseBytes,
-      headers: { Accept: 'application/json' },
-      validateStatus: () => true,
-    });
+  constructor(transport: TokenTransport) {
+    this.#transport = transport;
   }
 
   /**
@@ -83,7 +53,7 @@ export class TokenClient {
   async signIn(credentials: SignInCredentials, browser: RequestOrigin): Promise<TokenPair> {
     const body = { grant_type: 'password', ...credentials };
     const response = await this.#signIns
-      .execute(() => this.#post(signIn.path, body, browser))
+      .execute(() => this.#transport.post(signIn.path, body, browser))
       .catch((error: unknown) => {
         throw isBulkheadRejectedError(error) ? identityUnavailable(new OutageError(error.message)) : error;
       });
@@ -93,7 +63,7 @@ export class TokenClient {
   /** Exchanges a refresh token. Throws `RefreshRefusedError`, or a problem if identity is unavailable. */
   async refresh(refreshToken: string, browser: RequestOrigin): Promise<TokenPair> {
     const response = await this.#refreshes.execute(() =>
-      this.#post(refreshTokens.path, { refresh_token: refreshToken }, browser),
+      this.#transport.post(refreshTokens.path, { refresh_token: refreshToken }, browser),
     );
     const { status, data } = response;
     if (status === 200) return parseTokens(data);
@@ -107,33 +77,9 @@ export class TokenClient {
   /** Ends the session of a refresh token (RFC 7009). Throws a problem if identity did not confirm it. */
   async revoke(refreshToken: string, browser: RequestOrigin): Promise<void> {
     const { status } = await this.#refreshes.execute(() =>
-      this.#post(revokeToken.path, { token: refreshToken }, browser),
+      this.#transport.post(revokeToken.path, { token: refreshToken }, browser),
     );
     if (status !== 200) throw identityAnswerInvalid(`responded ${status}`);
-  }
-
-  async #post(
-    url: string,
-    body: object,
-    { ip, userAgent, requestId }: RequestOrigin,
-  ): Promise<AxiosResponse<unknown>> {
-    let response: AxiosResponse<unknown>;
-    try {
-      response = await this.#http.post(url, body, {
-        headers: {
-          'X-Request-Id': requestId,
-          ...(ip === '' ? {} : { 'X-Forwarded-For': ip }),
-          'User-Agent': userAgent ?? 'unknown',
-        },
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-    } catch (error) {
-      // The axios error contains the request with its credentials. Only its code is kept.
-      const code = axios.isAxiosError(error) ? (error.code ?? 'no response') : 'no response';
-      throw identityUnavailable(new OutageError(code, { isUnsent: unsentCodes.has(code) }));
-    }
-    if (response.status >= 500) throw identityUnavailable(outageOf(response));
-    return response;
   }
 }
 
@@ -154,36 +100,4 @@ function refuseSignIn({ status, data, headers }: AxiosResponse<unknown>): never 
     throw validationProblem(errors ?? [{ field: 'body', message: 'is refused by the identity service' }]);
   }
   throw identityAnswerInvalid(`responded ${status}`);
-}
-
-function parseTokens(data: unknown): TokenPair {
-  const parsed = tokenResponseSchema.safeParse(data);
-  const claims = claimsSchema.safeParse(parsed.success ? unverifiedClaims(parsed.data) : undefined);
-  if (!parsed.success || !claims.success) throw identityAnswerInvalid('no tokens');
-  return {
-    accessToken: parsed.data.access_token,
-    refreshToken: parsed.data.refresh_token,
-    accessSeconds: parsed.data.expires_in,
-    refreshExpiresAt: new Date(claims.data.exp * 1000),
-  };
-}
-
-// Only identity verifies refresh tokens. The expiry decides only how long the session's row is kept.
-function unverifiedClaims({ refresh_token: token }: TokenResponse): unknown {
-  try {
-    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-  } catch {
-    return undefined;
-  }
-}
-
-function outageOf({ status, headers }: AxiosResponse<unknown>): OutageError {
-  return new OutageError(`responded ${status}`, {
-    retryAfterSeconds: secondsOf(headers['retry-after'], 60, 5),
-  });
-}
-
-function secondsOf(value: unknown, max: number, otherwise: number): number {
-  const seconds = /^\d{1,6}$/.test(String(value)) ? Number(value) : otherwise;
-  return Math.min(Math.max(seconds, 1), max);
 }

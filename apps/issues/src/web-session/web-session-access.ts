@@ -43,7 +43,15 @@ export function sessionAccesses({
   const member: Access<SessionActor> = { headers, identify, answered };
   /** For requests with and without a session. */
   const open: Access<undefined> = { headers, identify: assertOwnPage, answered };
-  return { member, open };
+  /** For navigations on the way to identity and back, which begin at another site or in a new tab. */
+  const navigation: Access<undefined> = { headers, identify: assertNavigation, answered };
+  return { member, open, navigation };
+}
+
+// The cookie of a flow protects the way back. Only a page of its own can be sent to identity and back, not an image.
+function assertNavigation({ headers: given }: IncomingMessage): undefined {
+  const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = given;
+  if (mode !== 'navigate' || destination !== 'document') throw crossSiteRequest('it is no navigation');
 }
 
 /**

@@ -25,11 +25,15 @@ interface WebSessionHandlersOptions {
   /** Finds the actor of verified claims. A person whose e-mail is not verified may sign in and out. */
   actorOf: (claims: AccessTokenClaims, request: IncomingMessage) => Promise<Actor>;
   reads: Limit<Actor>;
+  /** Whether people sign in on identity's pages. */
+  isHosted: boolean;
 }
 
 /** Handlers of the web app's session. */
 export function webSessionHandlers(options: WebSessionHandlersOptions) {
-  const { sessions, users, events, cookie, actorOf, reads } = options;
+  const { sessions, users, events, cookie, actorOf, reads, isHosted } = options;
+  const mode = isHosted ? ({ sign_in: 'hosted' } as const) : {};
+  const signedOut = { status: 200, body: { user: null, events_cursor: null, ...mode } } as const;
   const readUser = async (claims: AccessTokenClaims, request: IncomingMessage, response?: ServerResponse) => {
     const actor = await actorOf(claims, request);
     if (response !== undefined) await reads.request(actor, response);
@@ -68,7 +72,7 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
       // A page that does not know its person yet asks here.
       if (request.headers[userHeader.toLowerCase()] !== undefined) assertMadeFor(claims.sub, request);
       const user = await readUser(claims, request, response);
-      return { status: 200, body: { user, events_cursor: await events.findEnd() } };
+      return { status: 200, body: { user, events_cursor: await events.findEnd(), ...mode } };
     } catch (error) {
       if (error instanceof ProblemError && error.status === 401) return signedOut;
       throw error;
@@ -108,5 +112,3 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
 
   return { start, get, end, list, endOne, endAll };
 }
-
-const signedOut = { status: 200, body: { user: null, events_cursor: null } } as const;

@@ -33,6 +33,8 @@ interface NewSession {
   identityId: string;
   identitySessionId: string | null;
   tokens: SealedTokens;
+  /** Of a sign-in on identity's pages. The ID token is sealed. */
+  hosted: { idToken: Uint8Array; clientId: string; ssoSessionId: string | null } | undefined;
   browser: RequestOrigin;
   /** The number of sessions that an identity keeps. Older ones end. */
   maxSessions: number;
@@ -44,6 +46,14 @@ interface NewSession {
 export interface ClaimedSession {
   idHash: Uint8Array;
   refreshToken: Uint8Array;
+  /** The OAuth client of the tokens. */
+  clientId: string | null;
+}
+
+/** A session that has ended. */
+export interface EndedSession extends ClaimedSession {
+  /** Sealed. */
+  idToken: Uint8Array | null;
 }
 
 /** A session that this process refreshes. */
@@ -83,6 +93,7 @@ export class WebSessionRepository {
     identityId,
     identitySessionId,
     tokens,
+    hosted,
     browser,
     maxSessions,
     since,
@@ -100,11 +111,12 @@ export class WebSessionRepository {
         RETURNING generation > ${since} AS has_ended
       )
       INSERT INTO web_sessions (id_hash, identity_id, identity_session_id, access_token, refresh_token,
-        access_expires_at, refresh_at, expires_at, address, user_agent)
+        access_expires_at, refresh_at, expires_at, address, user_agent, client_id, sso_session_id, id_token)
       SELECT ${idHash}::bytea, ${identityId}::uuid, ${identitySessionId}::uuid, ${accessToken}::bytea, ${refreshToken}::bytea,
         now() + CASE WHEN has_ended THEN 0 ELSE ${usableSeconds(accessSeconds)}::float8 END * interval '1 second',
         now() + CASE WHEN has_ended THEN 0 ELSE ${accessSeconds / 2}::float8 END * interval '1 second',
-        ${refreshExpiresAt}::timestamptz, ${browser.ip.slice(0, 64)}, ${browser.userAgent} FROM latest`;
+        ${refreshExpiresAt}::timestamptz, ${browser.ip.slice(0, 64)}, ${browser.userAgent},
+        ${hosted?.clientId ?? null}::uuid, ${hosted?.ssoSessionId ?? null}, ${hosted?.idToken ?? null}::bytea FROM latest`;
   }
 
   async find(idHash: Uint8Array): Promise<StoredSession | undefined> {
@@ -131,7 +143,7 @@ export class WebSessionRepository {
       UPDATE web_sessions SET refreshing_until = now() + ${claimSeconds} * interval '1 second'
        WHERE id_hash = ${idHash} AND generation = ${generation} AND NOT revoke_pending
          AND refresh_at <= now() AND coalesce(refreshing_until <= now(), true)
-      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken", generation, ends`;
+      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken", client_id AS "clientId", generation, ends`;
     return row;
   }
 
@@ -165,12 +177,19 @@ export class WebSessionRepository {
   }
 
   /** Ends a session at once. Its tokens stay until they are revoked at identity. */
-  async end(idHash: Uint8Array): Promise<ClaimedSession | undefined> {
-    const [row] = await this.#database.$queryRaw<ClaimedSession[]>`
+  async end(idHash: Uint8Array): Promise<EndedSession | undefined> {
+    const [row] = await this.#database.$queryRaw<EndedSession[]>`
       UPDATE web_sessions SET revoke_pending = true, refreshing_until = now() + ${claimSeconds} * interval '1 second'
        WHERE id_hash = ${idHash} AND NOT revoke_pending
-      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken", client_id AS "clientId", id_token AS "idToken"`;
     return row;
+  }
+
+  /** Ends the sessions of one sign-in of a browser at identity. Their tokens stay until they are revoked. */
+  async endSignIn(ssoSessionId: string, clientId: string): Promise<number> {
+    return this.#database.$executeRaw`
+      UPDATE web_sessions SET revoke_pending = true, refreshing_until = NULL
+       WHERE sso_session_id = ${ssoSessionId} AND client_id = ${clientId}::uuid AND NOT revoke_pending`;
   }
 
   /** Claims ended sessions whose refresh tokens are to be revoked, the oldest first. */
@@ -180,7 +199,7 @@ export class WebSessionRepository {
         SELECT id_hash FROM web_sessions
          WHERE revoke_pending AND coalesce(refreshing_until <= now(), true) AND expires_at > now()
          ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      ) RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+      ) RETURNING id_hash AS "idHash", refresh_token AS "refreshToken", client_id AS "clientId"`;
   }
 
   /** Deletes an ended session, which has been revoked at identity. */

@@ -1,18 +1,30 @@
 import {
+  createAppClient,
+  disableAppClient,
   endOwnSession,
   endOwnSessions,
   endSession,
+  finishHostedSignIn,
   getSession,
+  listAppClients,
   listOwnSessions,
+  rotateAppClientSecret,
+  signOutEverywhere,
+  startHostedSignIn,
   startSession,
   streamEvents,
+  takeLogout,
   userHeader,
 } from '@tessera/contracts';
-import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
+import { type Access, everyone, type Guard, guard, type Route, route } from '@tessera/service-kit';
 import { findActor } from '../authentication/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { limitAddresses, limitRate } from '../rate-limit/rate-limiter.ts';
+import { assertMayAdministerUsers } from '../users/user-access.ts';
+import { clientAdministration } from './client-administration.ts';
+import { hostedHandlers } from './hosted.handlers.ts';
+import type { HostedSignIn } from './hosted-sign-in.ts';
 import { webSessionHandlers } from './web-session.handlers.ts';
 import { sessionAccesses } from './web-session-access.ts';
 
@@ -27,9 +39,9 @@ export function createWebSessionRoutes(
 ): { routes: Route[]; guards: Record<string, Guard> } {
   const { config, webSessions, mirror, users, events, rateLimits, shares } = dependencies;
   if (webSessions === undefined) return { routes: [], guards: {} };
-  const { service: sessions, cookie } = webSessions;
+  const { service: sessions, cookie, hosted } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
-  const { member, open } = sessionAccesses({
+  const { member, open, navigation } = sessionAccesses({
     sessions,
     cookie,
     publicBaseUrl,
@@ -41,8 +53,36 @@ export function createWebSessionRoutes(
   const writes = limitRate(rateLimits.writes, shares.requests);
   const signIns = limitAddresses(rateLimits.signIns);
   const actorOf = findActor({ mirror, requireVerified: 'off' });
-  const handlers = webSessionHandlers({ sessions, users, events, cookie, actorOf, reads });
+  const handlers = webSessionHandlers({
+    sessions,
+    users,
+    events,
+    cookie,
+    actorOf,
+    reads,
+    isHosted: hosted !== undefined,
+  });
   const body = { limitBytes: 16 * 1024 };
+  const hostedRoutes = (signIn: HostedSignIn) => {
+    const { flows, identityTransport } = webSessions;
+    const clients = clientAdministration(identityTransport);
+    const staff = { access: member, authorize: assertMayAdministerUsers };
+    const { logger } = dependencies;
+    const parts = { sessions, flows, cookie, publicBaseUrl, signIns, logger };
+    const options = { ...parts, hosted: signIn, assertUsable: actorOf };
+    const { start, finish, signOut, takeLogout: take } = hostedHandlers(options);
+    return [
+      route(startHostedSignIn, { access: navigation }, start),
+      route(finishHostedSignIn, { access: navigation }, finish),
+      route(signOutEverywhere, { access: open }, signOut),
+      route(listAppClients, { ...staff, limit: reads }, clients.list),
+      route(createAppClient, { ...staff, limit: writes, body }, clients.create),
+      route(rotateAppClientSecret, { ...staff, limit: writes }, clients.rotate),
+      route(disableAppClient, { ...staff, limit: writes }, clients.disable),
+      // Identity sends it. The handler verifies the token.
+      route(takeLogout, { access: everyone, body }, take),
+    ];
+  };
   const api = createApiRoutes(member).filter(({ access }) => access === member);
   return {
     guards: {
@@ -53,7 +93,9 @@ export function createWebSessionRoutes(
       ...api.map((one) => belowApp(one.operation.id === streamEvents.id ? withUserInQuery(one) : one)),
       ...[
         route(getSession, { access: open }, handlers.get),
-        route(startSession, { access: open, limit: signIns, body }, handlers.start),
+        ...(hosted === undefined
+          ? [route(startSession, { access: open, limit: signIns, body }, handlers.start)]
+          : hostedRoutes(hosted)),
         route(endSession, { access: open }, handlers.end),
         route(listOwnSessions, { access: member, limit: reads }, handlers.list),
         route(endOwnSessions, { access: member, limit: writes }, handlers.endAll),

@@ -1,12 +1,13 @@
-import type { AccessTokenClaims } from '@tessera/contracts';
+import type { AccessTokenClaims, LogoutTokenClaims } from '@tessera/contracts';
 import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
 import type { Logger, RequestOrigin } from '@tessera/service-kit';
 import { identityAnswerInvalid } from '../identity-mirror/identity-problem.ts';
 import type { IdentitySessions } from './identity-sessions.ts';
 import { hashOf, newSessionId } from './session-id.ts';
-import type { SessionRefresher } from './session-refresher.ts';
-import type { SignInCredentials, TokenClient, TokenPair } from './token-client.ts';
+import type { ClientOf, SessionRefresher } from './session-refresher.ts';
+import type { SignInCredentials, TokenClient } from './token-client.ts';
 import type { TokenSealer } from './token-sealer.ts';
+import type { TokenPair } from './token-transport.ts';
 import type { ClaimedSession, StoredSession, WebSessionRepository } from './web-session.repository.ts';
 import { sessionEnded, sessionUnavailable } from './web-session-problem.ts';
 
@@ -14,6 +15,8 @@ interface WebSessionDependencies {
   repository: WebSessionRepository;
   refresher: SessionRefresher;
   client: TokenClient;
+  /** The client of the tokens of a session. */
+  clientOf: ClientOf;
   identitySessions: IdentitySessions;
   sealer: TokenSealer;
   verifier: TokenVerifier<'access'>;
@@ -24,6 +27,30 @@ interface WebSessionDependencies {
 export interface WebSession {
   stored: StoredSession;
   claims: AccessTokenClaims;
+}
+
+/** A session that has begun. */
+export interface BegunSession {
+  sessionId: string;
+  claims: AccessTokenClaims;
+  expiresAt: Date;
+}
+
+/** The tokens of a sign-in. */
+interface IssuedTokens {
+  tokens: TokenPair;
+  /** Of a sign-in on identity's pages. */
+  hosted?: { idToken: string; clientId: string; ssoSessionId: string | null };
+  /** The person of the ID token. */
+  identityId?: string;
+  /** The generation of ends that was known before the sign-in. */
+  since: bigint;
+}
+
+interface SignInContext {
+  /** The id of the session that the browser had. */
+  replaced: string | undefined;
+  browser: RequestOrigin;
 }
 
 const maxSessionsPerIdentity = 100;
@@ -39,18 +66,27 @@ export class WebSessionService {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * Signs in at identity and starts a session with a new id. Ends the session of `replaced`, the id that the browser had. A
-   * refusal of identity is thrown as a problem.
-   */
-  async signIn(
-    credentials: SignInCredentials,
-    { replaced, browser }: { replaced: string | undefined; browser: RequestOrigin },
-  ): Promise<{ sessionId: string; claims: AccessTokenClaims; expiresAt: Date }> {
-    const { client, repository, refresher, identitySessions } = this.#dependencies;
-    const since = await repository.findGeneration();
-    const tokens = await client.signIn(credentials, browser);
+  /** Signs in at identity with a password and starts a session. A refusal of identity is thrown as a problem. */
+  async signIn(credentials: SignInCredentials, context: SignInContext): Promise<BegunSession> {
+    const since = await this.findGeneration();
+    const tokens = await this.#dependencies.client.signIn(credentials, context.browser);
+    return this.begin({ tokens, since }, context);
+  }
+
+  /** Returns the generation of ends of sessions, which a sign-in reads before it asks identity. */
+  findGeneration(): Promise<bigint> {
+    return this.#dependencies.repository.findGeneration();
+  }
+
+  /** Starts a session with a new id. Ends the session of `replaced`. */
+  async begin(
+    { tokens, hosted, identityId, since }: IssuedTokens,
+    { replaced, browser }: SignInContext,
+  ): Promise<BegunSession> {
+    const { repository, refresher, identitySessions } = this.#dependencies;
     const claims = await this.#verifyIssued(tokens);
+    if (identityId !== undefined && claims.sub !== identityId)
+      throw identityAnswerInvalid('the tokens have two persons');
     const identitySessionId = await identitySessions.idOf(tokens.refreshToken, browser.requestId);
     const sessionId = newSessionId();
     const idHash = hashOf(sessionId);
@@ -59,6 +95,10 @@ export class WebSessionService {
       identityId: claims.sub,
       identitySessionId,
       tokens: refresher.seal(tokens, idHash),
+      hosted: hosted && {
+        ...hosted,
+        idToken: this.#dependencies.sealer.seal(hosted.idToken, 'id', idHash),
+      },
       browser,
       maxSessions: maxSessionsPerIdentity,
       since,
@@ -95,10 +135,27 @@ export class WebSessionService {
     return (await this.#dependencies.repository.find(hashOf(sessionId)))?.identityId;
   }
 
-  /** Ends a session at once and revokes its tokens at identity. The cleanup job repeats a failed revocation. */
-  async signOut(sessionId: string, browser: RequestOrigin): Promise<void> {
-    const ended = await this.#dependencies.repository.end(hashOf(sessionId));
-    if (ended !== undefined) await this.#revoke(ended, browser);
+  /**
+   * Ends a session at once and revokes its tokens at identity. The cleanup job repeats a failed revocation.
+   * @returns the ID token of a sign-in on identity's pages
+   */
+  async signOut(sessionId: string, browser: RequestOrigin): Promise<string | undefined> {
+    const { repository, sealer } = this.#dependencies;
+    const ended = await repository.end(hashOf(sessionId));
+    if (ended === undefined) return undefined;
+    await this.#revoke(ended, browser);
+    return ended.idToken === null ? undefined : sealer.open(ended.idToken, 'id', ended.idHash);
+  }
+
+  /**
+   * Ends what a logout token of a client names: one sign-in of a browser, or all sessions of the person that identity has ended.
+   * A token that comes late, or again, ends no later session: a later sign-in of a browser has another id, and without one the
+   * next request of each session asks identity.
+   */
+  async endByLogout({ sub, sid }: Pick<LogoutTokenClaims, 'sub' | 'sid'>, clientId: string): Promise<void> {
+    const { repository } = this.#dependencies;
+    if (sid !== undefined) await repository.endSignIn(sid, clientId);
+    else if (sub !== undefined) await repository.expireEnded([{ identity_id: sub, session_id: null }]);
   }
 
   /** Ends a session of the identity, of this app or of another client. Throws 404 `session_not_found`. */
@@ -130,12 +187,15 @@ export class WebSessionService {
     return pending.length;
   }
 
-  async #revoke({ idHash, refreshToken }: ClaimedSession, browser: RequestOrigin): Promise<boolean> {
-    const { client, repository, sealer, logger } = this.#dependencies;
+  async #revoke(
+    { idHash, refreshToken, clientId }: ClaimedSession,
+    browser: RequestOrigin,
+  ): Promise<boolean> {
+    const { clientOf, repository, sealer, logger } = this.#dependencies;
     const token = sealer.open(refreshToken, 'refresh', idHash);
     try {
       // Without its key, a token can be neither used nor revoked. It expires at identity.
-      if (token !== undefined) await client.revoke(token, browser);
+      if (token !== undefined) await clientOf(clientId).revoke(token, browser);
       await repository.deleteEnded(idHash);
       return true;
     } catch (error) {

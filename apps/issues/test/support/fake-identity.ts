@@ -12,6 +12,7 @@ export interface SeenRequest {
   url: string;
   serviceToken: string | undefined;
   requestId: string | undefined;
+  authorization: string | undefined;
   body: unknown;
 }
 
@@ -70,15 +71,22 @@ export class FakeIdentity implements IdentityProvider {
     const identity = this.#only((one) => one.email === email);
     if (identity === undefined) throw new Error(`no identity has the e-mail ${email}`);
     const { id, username, is_verified, is_staff, is_superuser } = identity;
-    const token = new SignJWT({ type: 'access', email, username, is_verified, is_staff, is_superuser })
-      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid })
-      .setSubject(id)
-      .setIssuer(this.url)
-      .setAudience('tessera')
+    const claims = { type: 'access', email, username, is_verified, is_staff, is_superuser };
+    const registered = { sub: id, iss: this.url, aud: 'tessera', jti: randomUUID() };
+    return { access_token: await this.sign({ ...claims, ...registered }, 'JWT', lifetime) };
+  }
+
+  /** Signs a token with the key of the key set. */
+  sign(
+    claims: Record<string, unknown>,
+    typ: string,
+    lifetime: string | Date = '15 minutes',
+  ): Promise<string> {
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', typ, kid })
       .setIssuedAt()
       .setExpirationTime(lifetime)
-      .setJti(randomUUID());
-    return { access_token: await token.sign(privateKey()) };
+      .sign(privateKey());
   }
 
   async stop(): Promise<void> {
@@ -114,13 +122,15 @@ function publicKey() {
 }
 
 async function seenRequest(request: IncomingMessage): Promise<SeenRequest> {
-  const chunks = await request.toArray();
+  const text = Buffer.concat(await request.toArray()).toString();
+  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded');
   return {
     method: request.method ?? '',
     url: request.url ?? '',
     serviceToken: request.headersDistinct['x-service-token']?.[0],
     requestId: request.headersDistinct['x-request-id']?.[0],
-    body: chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString()),
+    authorization: request.headers.authorization,
+    body: text === '' ? undefined : isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text),
   };
 }
 

@@ -41,7 +41,10 @@ export async function startTestApp(
   const log: string[] = [];
   const logger = createLogger({ service: 'issues', level: config.logLevel, destination: recordingLog(log) });
   const dependencies = await createDependencies(config, logger);
-  const server = await startTestServer(createApp(dependencies), logger);
+  // A sign-out at identity shows it the ID token.
+  const mayHoldTokens = ({ url: line = '' }: { url?: string | undefined }) =>
+    line.startsWith('/app/oidc/sign-out');
+  const server = await startTestServer(createApp(dependencies), logger, mayHoldTokens);
   const { database, sql, close: closeDatabase } = openTestDatabase(databaseUrl);
   const close = async () => {
     await Promise.all([server.close(), dependencies.close(), closeDatabase()]);
