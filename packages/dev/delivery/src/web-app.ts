@@ -1,3 +1,5 @@
+import { HttpBrowser, ofOwnPage } from './http-browser.ts';
+
 interface WebAppOptions {
   issuesUrl: string;
   identityUrl: string;
@@ -28,19 +30,46 @@ export async function visitWebApp({ issuesUrl, origin, ...identity }: WebAppOpti
     body: JSON.stringify(account),
   });
   expectEqual('status of the new identity', created.status, 201);
-  const signedIn = await fetch(`${issuesUrl}/app/session`, {
-    method: 'POST',
-    headers: { ...json, 'X-Tessera-App': '1', Origin: origin },
-    body: JSON.stringify(account),
+  const discovery = await fetch(`${identity.identityUrl}/.well-known/openid-configuration`);
+  const { issuer } = (await discovery.json()) as { issuer: string };
+  const places = { [origin]: issuesUrl, [issuer]: identity.identityUrl };
+  const browser = new HttpBrowser({ places });
+  const user = await signInToWebApp(browser, origin, account);
+  if (user === undefined) throw new Error('The password is refused.');
+  const read = await browser.get(`${origin}/app/api/v1/users/me/`, {
+    ...ofOwnPage,
+    'X-Tessera-User': user.id,
   });
-  expectEqual('status of the sign-in', signedIn.status, 200);
-  const [cookie = ''] = signedIn.headers.getSetCookie().map((header) => header.split(';')[0]);
-  const { user } = (await signedIn.json()) as { user: { id: string } };
-  const read = await fetch(`${issuesUrl}/app/api/v1/users/me/`, {
-    headers: { Cookie: cookie, 'X-Tessera-User': user.id },
-  });
-  const { email } = (await read.json()) as { email?: string };
-  expectEqual('user of the session', email, account.email);
+  expectEqual('user of the session', JSON.parse(read.text).email, account.email);
+}
+
+interface SignIn {
+  email: string;
+  password: string;
+  /** Replaces a temporary password, if the sign-in asks for another one. */
+  newPassword?: string | undefined;
+}
+
+/**
+ * Signs in to the web app, with its form or on the page of identity.
+ * @returns the user, or undefined if the password is refused or another one is asked for
+ */
+export async function signInToWebApp(
+  browser: HttpBrowser,
+  origin: string,
+  { email, password, newPassword }: SignIn,
+): Promise<{ id: string; is_staff?: boolean; is_superuser?: boolean } | undefined> {
+  const readSession = async () => JSON.parse((await browser.get(`${origin}/app/session`, ofOwnPage)).text);
+  if ((await readSession()).sign_in === 'hosted') {
+    let page = await browser.follow(await browser.get(`${origin}/app/oidc/sign-in`));
+    page = await browser.follow(await browser.submit(page, { email, password }));
+    if (newPassword !== undefined && page.text.includes('name="new_password"'))
+      await browser.follow(await browser.submit(page, { email, password, new_password: newPassword }));
+  } else {
+    const more = newPassword === undefined ? {} : { new_password: newPassword };
+    await browser.post(`${origin}/app/session`, { email, password, ...more });
+  }
+  return (await readSession()).user ?? undefined;
 }
 
 function expectEqual(name: string, value: unknown, expected: unknown): void {
