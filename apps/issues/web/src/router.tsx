@@ -22,6 +22,7 @@ import {
 import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
 import { ownPath } from './sign-in/own-path.ts';
+import { announceSignIn, announceSignOut } from './sign-in/session-gate.ts';
 
 function ErrorPage({ error }: ErrorComponentProps) {
   return (
@@ -45,14 +46,23 @@ const root = createRootRoute({
   ),
 });
 
+/** Written by the service: why a sign-in failed, whether the window is one over a page, whether a sign-out ends here. */
+const signInSearch = ['next', 'problem', 'popup', 'signed_out'] as const;
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: ({ next }: Record<string, unknown>) => (typeof next === 'string' ? { next } : {}),
-  beforeLoad: async ({ search: { next } }) => {
+  validateSearch: (search: Record<string, unknown>): Partial<Record<(typeof signInSearch)[number], string>> =>
+    Object.fromEntries(signInSearch.flatMap((name) => (search[name] ? [[name, String(search[name])]] : []))),
+  beforeLoad: async ({ search: { next, popup, signed_out: isSignedOut } }) => {
     // The form also appears if the session cannot be read.
     const session = await queryClient.ensureQueryData(sessionQuery).catch(() => undefined);
-    if (session?.user) throw redirect({ href: ownPath(next), replace: true });
+    if (session?.user === null && isSignedOut) announceSignOut();
+    if (!session?.user) return;
+    if (popup === undefined) throw redirect({ href: ownPath(next), replace: true });
+    // The page over which this window was opened goes on.
+    announceSignIn(session.user.id);
+    window.close();
   },
   component: SignInPage,
 });
@@ -64,6 +74,8 @@ const app = createRoute({
   beforeLoad: async ({ location }) => {
     const { user } = await queryClient.ensureQueryData(sessionQuery);
     if (user === null) throw redirect({ to: '/sign-in', search: { next: location.href }, replace: true });
+    if (sessionStorage.getItem(`tessera-refused-${user.id}`) !== null)
+      await (await import('./sign-in/refused-requests.ts')).repeatRefused();
   },
 });
 

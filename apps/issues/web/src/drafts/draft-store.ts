@@ -115,6 +115,22 @@ export async function deleteDraft(scope: string): Promise<void> {
   await run((store) => store.delete([scope, tab]));
 }
 
+/** Deletes the drafts of a person whose text was sent. */
+export async function deleteSentDrafts(person: string, texts: readonly string[]): Promise<void> {
+  await run((store) => {
+    const reading = store.openCursor(ofPerson(person));
+    reading.onsuccess = () => {
+      const cursor = reading.result;
+      if (cursor === null) return;
+      if (texts.includes((cursor.value as StoredDraft).text)) cursor.delete();
+      cursor.continue();
+    };
+  });
+}
+
+// '0' follows '/'.
+const ofPerson = (person: string | undefined) => IDBKeyRange.bound([`${person}/`], [`${person}0`]);
+
 const keepKey = () => `tessera-keep-drafts-${personOfPage()}`;
 
 /** Whether the drafts of the person stay in this browser after a sign-out. */
@@ -129,6 +145,6 @@ export function keepDrafts(isOn: boolean): void {
 export async function forgetDrafts(): Promise<void> {
   if (areDraftsKept()) return;
   const person = personOfPage();
-  // '0' follows '/'. A browser without a store has no drafts.
-  await run((store) => store.delete(IDBKeyRange.bound([`${person}/`], [`${person}0`]))).catch(() => {});
+  // A browser without a store has no drafts.
+  await run((store) => store.delete(ofPerson(person))).catch(() => {});
 }

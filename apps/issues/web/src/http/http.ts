@@ -1,5 +1,6 @@
 import type { Problem } from '@tessera/contracts';
 import {
+  appClientPaths,
   issuesPaths,
   type RequestOf,
   type RequestParts,
@@ -47,7 +48,8 @@ export function notCreated(what: string, done: string, error: unknown): string {
 
 const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-const paths = { ...issuesPaths, ...webSessionPaths };
+const appPaths = { ...webSessionPaths, ...appClientPaths };
+const paths = { ...issuesPaths, ...appPaths };
 export type OperationId = keyof typeof paths;
 
 export interface RequestOptions {
@@ -71,6 +73,18 @@ const isOtherUser = ({ status, code }: HttpError) => status === 409 && code === 
 // A 401 of these says that the e-mail address or the password is wrong, or that there is no session to end.
 const withoutSession: readonly OperationId[] = ['getSession', 'startSession', 'endSession'];
 
+// The storage of the tab has no passwords.
+const neverStored: readonly OperationId[] = ['changeMyPassword', 'createUser'];
+
+/** A change that waits until the person of the page has signed in, as far as it can be stored. */
+export type RefusedRequest = { id: OperationId } & Pick<AnyRequest, 'idempotencyKey'> &
+  RequestParts & { readonly body?: unknown };
+
+const waiting = new Set<RefusedRequest>();
+
+/** The changes that wait until the person of the page has signed in, the oldest first. */
+export const refusedRequests = (): RefusedRequest[] => [...waiting];
+
 /**
  * Calls an operation through the session. After the session has ended, or has become that of another person, waits until the
  * person of the page has signed in and repeats the request.
@@ -85,17 +99,24 @@ export async function request(id: OperationId, options: AnyRequest): Promise<Rep
       return await send(id, options);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
-      if (isOtherUser(error)) await signInAgain('other');
-      else if (error.status === 401 && !withoutSession.includes(id)) await signInAgain('ended');
-      else throw error;
+      const isEnded = error.status === 401 && !withoutSession.includes(id);
+      if (!isEnded && !isOtherUser(error)) throw error;
+      const { signal: _, ...stored } = options;
+      const refused = { id, ...stored };
+      if (!paths[id].startsWith('GET') && !neverStored.includes(id)) waiting.add(refused);
+      await signInAgain(isEnded ? 'ended' : 'other').finally(() => waiting.delete(refused));
     }
   }
 }
 
+/** Sends a stored change. */
+export const repeat: (refused: RefusedRequest) => Promise<unknown> = ({ id, ...options }) =>
+  request(id, options as RequestOf<typeof id>);
+
 /** Returns the method and the URL of a request. The session has the API below `/app`. */
 export function lineOf(id: OperationId, parts: RequestParts): { method: string; url: string } {
   const { method, path } = requestLine(paths[id], parts);
-  return { method, url: id in webSessionPaths ? path : `/app${path}` };
+  return { method, url: id in appPaths ? path : `/app${path}` };
 }
 
 /** The greatest place in the database of which this tab has heard. Lists have to see it; see `X-Data-Position`. */

@@ -7,6 +7,7 @@ import { Field, Submit, useForm } from '../shell/form.tsx';
 import { ShortcutSwitch } from '../shell/shortcut-switch.tsx';
 import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
 import { useUser } from '../shell/user.ts';
+import { currentPath, isHosted, signInUrl } from '../sign-in/hosted-sign-in.ts';
 import { signedInAgain } from '../sign-in/session-gate.ts';
 
 export function AccountSettings() {
@@ -54,6 +55,8 @@ function Password() {
   const form = useForm(async ({ current_password = '', new_password = '' }, element) => {
     await call('changeMyPassword', { body: { current_password, new_password } });
     element.reset();
+    // The sign-in at identity has ended, too.
+    if (isHosted()) return location.assign(signInUrl({ next: currentPath(), email }));
     // All sessions have ended; this browser gets a new one.
     client.setQueryData(sessionQuery.queryKey, await startSession(email, new_password));
     // The stream of events may have told of the end first.
@@ -63,7 +66,11 @@ function Password() {
   return (
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <p className="muted">A new password ends all sessions except that of this browser.</p>
+      <p className="muted">
+        {isHosted()
+          ? 'A new password ends all sessions. Sign in with it again.'
+          : 'A new password ends all sessions except that of this browser.'}
+      </p>
       <form ref={form.ref} onSubmit={form.onSubmit}>
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         <Field

@@ -9,6 +9,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
 
 const disabledReasons: Record<NonNullable<Webhook['disabled_reason']>, string> = {
@@ -139,7 +140,14 @@ export function WebhookSettings() {
           />
         </Dialog>
       )}
-      {secret !== undefined && <SecretDialog webhook={secret} onClose={() => setSecret(undefined)} />}
+      {secret !== undefined && (
+        <SecretDialog
+          title="The secret of the webhook"
+          text="The receiver verifies signatures with it. It is shown only now."
+          secret={secret.secret}
+          onClose={() => setSecret(undefined)}
+        />
+      )}
     </>
   );
 }
@@ -188,31 +196,5 @@ function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
       </fieldset>
       <Submit state={form} name={webhook === undefined ? 'Create' : 'Save'} done="Saved" />
     </form>
-  );
-}
-
-function SecretDialog({ webhook, onClose }: { webhook: WebhookWithSecret; onClose: () => void }) {
-  const [note, setNote] = useState('');
-  const copy = () =>
-    navigator.clipboard.writeText(webhook.secret).then(
-      () => setNote('Copied'),
-      () => setNote('The browser does not allow copying. Select the text.'),
-    );
-  return (
-    <Dialog title="The secret of the webhook" onClose={onClose} isRequired>
-      <p>The receiver verifies signatures with it. It is shown only now.</p>
-      <pre className="secret">{webhook.secret}</pre>
-      <div className="actions end">
-        <span role="status" className="muted">
-          {note}
-        </span>
-        <button type="button" onClick={() => void copy()}>
-          Copy
-        </button>
-        <button type="button" className="primary" onClick={onClose}>
-          I have stored it
-        </button>
-      </div>
-    </Dialog>
   );
 }

@@ -32,6 +32,8 @@ export interface FrameActions {
   toggleTheme: () => void;
   toggleRail: () => void;
   signOut: () => void;
+  /** Only where people sign in on a page of identity. */
+  signOutEverywhere: (() => void) | undefined;
 }
 
 /** The ways to the pages, beside every page. Without its names, it has icons that say them when the pointer rests. */
@@ -162,7 +164,7 @@ function ThemeButton({ actions: { isDark, toggleTheme } }: { actions: FrameActio
   );
 }
 
-function AccountMenu({ actions: { user, signOut } }: { actions: FrameActions }) {
+function AccountMenu({ actions: { user, signOut, signOutEverywhere } }: { actions: FrameActions }) {
   return (
     <details className="menu">
       <summary aria-label={`Account of ${personName(user)}`}>
@@ -181,6 +183,11 @@ function AccountMenu({ actions: { user, signOut } }: { actions: FrameActions }) 
         <button type="button" onClick={signOut}>
           Sign out
         </button>
+        {signOutEverywhere !== undefined && (
+          <button type="button" onClick={signOutEverywhere}>
+            Sign out of all applications
+          </button>
+        )}
       </div>
     </details>
   );

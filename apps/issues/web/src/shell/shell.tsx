@@ -12,6 +12,7 @@ import { useLiveUpdates } from '../live/use-live-updates.ts';
 import { personName } from '../messages.ts';
 import { preloadPages } from '../pages.ts';
 import type { PaletteProps } from '../palette/palette.tsx';
+import { isHosted } from '../sign-in/hosted-sign-in.ts';
 import type { SessionEndedDialogProps } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut, onGateChange, reasonToSignIn } from '../sign-in/session-gate.ts';
 import { useCommands } from './commands.ts';
@@ -106,6 +107,13 @@ export function Shell() {
     location.assign('/sign-in');
   };
 
+  const signOutEverywhere = async () => {
+    await forgetDrafts();
+    forgetLists();
+    // Ends the session here, then those of all applications in this browser, and comes back to the sign-in page.
+    location.assign(`/app/oidc/sign-out?user=${user?.id}`);
+  };
+
   // What the user types before the dialog is loaded.
   const typed = useRef('');
   const isEntered = useRef(false);
@@ -177,6 +185,7 @@ export function Shell() {
     toggleTheme,
     toggleRail,
     signOut: () => void signOut(),
+    signOutEverywhere: isHosted() ? () => void signOutEverywhere() : undefined,
   };
 
   return (

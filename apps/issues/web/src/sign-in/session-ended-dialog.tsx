@@ -1,8 +1,13 @@
-import { useSyncExternalStore } from 'react';
+import { lazy, Suspense, useSyncExternalStore } from 'react';
 import { queryClient, sessionQuery } from '../http/queries.ts';
 import { Dialog } from '../shell/dialog.tsx';
+import { isHosted } from './hosted-sign-in.ts';
 import { onGateChange, reasonToSignIn, signedInAgain } from './session-gate.ts';
 import { SignInForm } from './sign-in-form.tsx';
+
+const HostedSignInAgain = lazy(async () => ({
+  default: (await import('./hosted-sign-in-card.tsx')).HostedSignInAgain,
+}));
 
 export interface SessionEndedDialogProps {
   userId: string;
@@ -22,15 +27,21 @@ export function SessionEndedDialog({ userId, name, email }: SessionEndedDialogPr
           ? `This page belongs to ${name} and has stopped. Its drafts are kept for ${name}. Sign in as ${name} to continue.`
           : 'Sign in to continue. The page keeps your changes.'}
       </p>
-      <SignInForm
-        email={email}
-        onSignedIn={(session) => {
-          // The page shows the data of the first user.
-          if (session.user?.id !== userId) return location.reload();
-          queryClient.setQueryData(sessionQuery.queryKey, session);
-          signedInAgain();
-        }}
-      />
+      {isHosted() ? (
+        <Suspense>
+          <HostedSignInAgain email={email} isOther={isOther} />
+        </Suspense>
+      ) : (
+        <SignInForm
+          email={email}
+          onSignedIn={(session) => {
+            // The page shows the data of the first user.
+            if (session.user?.id !== userId) return location.reload();
+            queryClient.setQueryData(sessionQuery.queryKey, session);
+            signedInAgain();
+          }}
+        />
+      )}
       {isOther && (
         <button type="button" onClick={() => location.reload()}>
           Continue as the other person
