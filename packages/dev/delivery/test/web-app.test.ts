@@ -35,6 +35,13 @@ describe.each(['production', 'local'])('the web app in the overlay %s', (overlay
     expect(configOf('identity').TRUST_PROXY).toBe('1');
   });
 
+  it('has the sign-in on the pages of identity in the local overlay, and the form elsewhere', () => {
+    const isLocal = overlay === 'local';
+    expect([configOf('issues').SIGN_IN, configOf('identity').HOSTED_SIGN_IN]).toEqual(
+      isLocal ? ['hosted', 'on'] : [undefined, undefined],
+    );
+  });
+
   it('has its session keys from the Secret of issues, which identity does not mount', () => {
     for (const { manifest, pod } of workloadsOf(manifests)) {
       if (manifest.kind !== 'Deployment' || !/^(?:identity|issues)$/.test(manifest.metadata.name)) continue;

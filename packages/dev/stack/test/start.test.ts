@@ -90,6 +90,7 @@ describe('start', () => {
       ...keys,
       PORT: String(product.ports.identity),
       TRUST_PROXY: 'loopback',
+      HOSTED_SIGN_IN: 'on',
     });
     expect(issues).toMatchObject({
       ...shared,
@@ -98,6 +99,7 @@ describe('start', () => {
       IDENTITY_URL: `http://127.0.0.1:${product.ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${product.ports.issues}`,
       WEB_APP: 'on',
+      SIGN_IN: 'hosted',
       WEBHOOK_ALLOW_HTTP: 'on',
       WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
       SESSION_KEYS: sessionKey,

@@ -13,10 +13,12 @@ export interface ServiceSettings {
 
 // The secrets that only the other service gets.
 const FOREIGN_SECRETS = {
-  identity: ['SESSION_KEYS', 'SESSION_KEYS_FILE'],
+  identity: ['SESSION_KEYS', 'SESSION_KEYS_FILE', 'OIDC_CLIENT_SECRET', 'OIDC_CLIENT_SECRET_FILE'],
   // docs/spec/identity-service.md 1: the private signing key stays inside the identity service.
   issues: ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'],
 };
+
+const isOff = (flag = 'on') => ['off', 'false', '0'].includes(flag);
 
 /** The environment of one service: defaults for one machine, then the user's variables, then fixed ones. */
 export function serviceEnvironment(settings: ServiceSettings): Record<string, string> {
@@ -32,6 +34,8 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     ...(service.name === 'identity' && { TRUST_PROXY: 'loopback', HOSTED_SIGN_IN: 'on' }),
     ...(service.name === 'issues' && {
       WEB_APP: 'on',
+      // The service registers itself at identity.
+      SIGN_IN: isOff(passedOn.HOSTED_SIGN_IN) ? 'form' : 'hosted',
       // Receivers of webhooks on this machine.
       WEBHOOK_ALLOW_HTTP: 'on',
       WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
