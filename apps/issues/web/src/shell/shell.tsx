@@ -108,7 +108,9 @@ export function Shell() {
   };
 
   const signOutEverywhere = async () => {
-    await forgetDrafts();
+    const drafts = await import('../drafts/draft-store.ts').catch(() => undefined);
+    if (drafts === undefined) return notify('You are still signed in. The server cannot be reached.');
+    await drafts.forgetDrafts();
     forgetLists();
     // Ends the session here, then those of all applications in this browser, and comes back to the sign-in page.
     location.assign(`/app/oidc/sign-out?user=${user?.id}`);
