@@ -14,8 +14,7 @@ const hasPosition = /^[\p{L}\p{M}؟]+$/u;
  * the position of the key counts. AltGr types a character of its own.
  */
 function keyOf(event: KeyboardEvent): string {
-  // Chromium's autofill sends events without a key.
-  const { key = '', code, shiftKey } = event;
+  const { key, code, shiftKey } = event;
   if (isLatin.test(key) || !hasPosition.test(key) || event.getModifierState('AltGraph')) return key;
   if (code === 'Slash') return shiftKey ? '?' : '/';
   if (code === 'BracketLeft' && !shiftKey) return '[';
@@ -32,7 +31,8 @@ export function onKey<Event extends KeyEvent>(
 ): (event: Event) => void {
   return (event) => {
     const native = nativeOf(event);
-    if (!isComposed(native)) act(keyOf(native), event);
+    // Chromium's autofill sends a plain event, without a key.
+    if (native instanceof KeyboardEvent && !isComposed(native)) act(keyOf(native), event);
   };
 }
 
