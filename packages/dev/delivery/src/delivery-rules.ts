@@ -34,6 +34,8 @@ const publicPaths = new Set([
   'Exact /',
   'Prefix /issues',
   'Exact /board',
+  'Exact /inbox',
+  'Exact /my',
   'Prefix /settings',
   'Exact /sign-in',
   'Prefix /assets',
