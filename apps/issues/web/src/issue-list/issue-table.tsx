@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import { personName, statusNames, syncNames } from '../messages.ts';
+import { personName, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
@@ -241,9 +241,7 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
   const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
   return (
     <>
-      <span role="cell" className="cell-priority">
-        <PriorityMark priority={priority} />
-      </span>
+      <PriorityMark priority={priority} isCell />
       <span role="cell" className="cell-key">
         {key}
       </span>
@@ -265,9 +263,7 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
           </span>
         )}
       </span>
-      <span role="cell" className="cell-status" title={statusNames[status]}>
-        <StatusMark status={status} />
-      </span>
+      <StatusMark status={status} isCell />
       <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>
         {assignee === null ? (
           <span className="visually-hidden">No one</span>

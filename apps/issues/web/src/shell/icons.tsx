@@ -117,17 +117,38 @@ export const KeyboardIcon = () => (
   </Icon>
 );
 
-// CSS draws the bars and the dot: a list has hundreds of them.
-export function PriorityMark({ priority, hasText = false }: { priority: IssuePriority; hasText?: boolean }) {
+interface MarkProps {
+  /** The mark is the cell of a list itself: a list has hundreds of them. */
+  isCell?: boolean;
+}
+
+// CSS draws the bars and the shapes, for the same reason.
+export function PriorityMark({
+  priority,
+  hasText = false,
+  isCell = false,
+}: MarkProps & { priority: IssuePriority; hasText?: boolean }) {
   return (
-    <span className={`priority priority-${priority.toLowerCase()}`} title={priorityNames[priority]}>
+    <span
+      role={isCell ? 'cell' : undefined}
+      className={`${isCell ? 'cell-priority ' : ''}priority priority-${priority.toLowerCase()}`}
+      title={priorityNames[priority]}
+    >
       <span className={hasText ? undefined : 'visually-hidden'}>{priorityNames[priority]}</span>
     </span>
   );
 }
 
-export function StatusMark({ status }: { status: IssueStatus }) {
-  return <span className={`status status-${status.toLowerCase()}`}>{statusNames[status]}</span>;
+export function StatusMark({ status, isCell = false }: MarkProps & { status: IssueStatus }) {
+  return (
+    <span
+      role={isCell ? 'cell' : undefined}
+      className={`${isCell ? 'cell-status ' : ''}status status-${status.toLowerCase()}`}
+      title={isCell ? statusNames[status] : undefined}
+    >
+      {statusNames[status]}
+    </span>
+  );
 }
 
 export function LabelMark({ name, color }: { name: string; color: string }) {
