@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useNavigate } from '@tanstack/react-router';
-import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
@@ -13,8 +13,8 @@ import { personName } from '../messages.ts';
 import { preloadPages } from '../pages.ts';
 import type { PaletteProps } from '../palette/palette.tsx';
 import { isHosted } from '../sign-in/hosted-sign-in.ts';
-import type { SessionEndedDialogProps } from '../sign-in/session-ended-dialog.tsx';
-import { announceSignOut, onGateChange, reasonToSignIn } from '../sign-in/session-gate.ts';
+import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
+import { announceSignOut } from '../sign-in/session-gate.ts';
 import { useCommands } from './commands.ts';
 import { Dialog, focusFirst } from './dialog.tsx';
 import { onKey } from './keys.ts';
@@ -64,12 +64,6 @@ const Palette = lazyPart(
   notLoaded,
 );
 
-const SessionEndedDialog = lazyPart<SessionEndedDialogProps>(
-  async () => (await import('../sign-in/session-ended-dialog.tsx')).SessionEndedDialog,
-  () => null,
-  notLoaded,
-);
-
 /** The frame of every page behind the sign-in. */
 export function Shell() {
   const user = useQuery(sessionQuery).data?.user ?? undefined;
@@ -79,7 +73,6 @@ export function Shell() {
   const [theme, setTheme] = useState(currentTheme);
   const isPhone = useIsPhone();
   const [isRailOpen, toggleRail] = useRail(user?.id ?? '');
-  const hasEnded = useSyncExternalStore(onGateChange, reasonToSignIn) !== undefined;
   const close = () => setOpen(undefined);
   useLiveUpdates();
   const unread = useUnread();
@@ -169,8 +162,7 @@ export function Shell() {
     document.addEventListener('keydown', press);
     const stop = whenIdle(client, () => {
       preloadPages();
-      for (const part of [CreateDialog, Palette, KeyboardHelp, SessionEndedDialog])
-        part.load().catch(() => undefined);
+      for (const part of [CreateDialog, Palette, KeyboardHelp]) part.load().catch(() => undefined);
     });
     return () => {
       document.removeEventListener('keydown', press);
@@ -204,7 +196,7 @@ export function Shell() {
         {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
         {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
         {open === 'keyboard' && <KeyboardHelp onClose={close} />}
-        {hasEnded && <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />}
+        <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />
         <Toasts />
       </div>
     </UserContext>

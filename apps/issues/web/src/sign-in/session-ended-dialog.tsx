@@ -1,20 +1,18 @@
-import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'react';
 import { queryClient, sessionQuery } from '../http/queries.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { isHosted } from './hosted-sign-in.ts';
+import { HostedSignInAgain } from './hosted-sign-in-card.tsx';
 import { onGateChange, reasonToSignIn, signedInAgain } from './session-gate.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
-const HostedSignInAgain = lazy(async () => ({
-  default: (await import('./hosted-sign-in-card.tsx')).HostedSignInAgain,
-}));
-
-export interface SessionEndedDialogProps {
+interface SessionEndedDialogProps {
   userId: string;
   name: string;
   email: string;
 }
 
+// A part of the frame: a browser that could not load its files would not ask for them again.
 /** Opens over the page when the session has ended or has become that of another person, so that typed text stays. */
 export function SessionEndedDialog({ userId, name, email }: SessionEndedDialogProps) {
   const reason = useSyncExternalStore(onGateChange, reasonToSignIn);
@@ -28,9 +26,7 @@ export function SessionEndedDialog({ userId, name, email }: SessionEndedDialogPr
           : 'Sign in to continue. The page keeps your changes.'}
       </p>
       {isHosted() ? (
-        <Suspense>
-          <HostedSignInAgain email={email} isOther={isOther} />
-        </Suspense>
+        <HostedSignInAgain email={email} isOther={isOther} />
       ) : (
         <SignInForm
           email={email}
