@@ -1,8 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
-import { EventSignal } from '../src/events/event-signal.ts';
-import { EventWorker } from '../src/events/event-worker.ts';
+import { EventSignal, EventWorker } from '../src/events/event-signal.ts';
 
 /** Starts a worker whose runs end when the test emits `end` with their result or error. */
 function startWorker() {

@@ -1,4 +1,3 @@
-export { type AuthorizedRequest, extractBearerToken, unverifiedTokenIds } from './bearer-token.ts';
 export {
   BearerError,
   InvalidRequestError,
@@ -15,4 +14,9 @@ export {
 } from './remote-key-source.ts';
 export type { ClaimsByKind, TokenKind } from './token-claims.ts';
 export { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from './token-verifier.ts';
-export { verifyRequest } from './verify-request.ts';
+export {
+  type AuthorizedRequest,
+  extractBearerToken,
+  unverifiedTokenIds,
+  verifyRequest,
+} from './verify-request.ts';

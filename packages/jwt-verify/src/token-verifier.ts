@@ -1,11 +1,18 @@
 import { hash, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
-import { type Audience, assertClaimRules, type ClaimRules } from './claim-rules.ts';
 import { parseCompactJws } from './compact-jws.ts';
 import { InvalidTokenError } from './errors.ts';
 import type { KeySource } from './key-source.ts';
-import { assertType, type ClaimsByKind, parseClaims, type TokenKind } from './token-claims.ts';
+import {
+  type Audience,
+  assertClaimRules,
+  assertType,
+  type ClaimRules,
+  type ClaimsByKind,
+  parseClaims,
+  type TokenKind,
+} from './token-claims.ts';
 
 export interface TokenVerifierOptions<Kind extends TokenKind> {
   kind: Kind;

@@ -10,7 +10,7 @@ export * from './http/body.ts';
 export * from './http/create-app.ts';
 export * from './http/error-handler.ts';
 export * from './http/json-response.ts';
-export * from './http/json-text.ts';
+export * from './http/json-response.ts';
 export * from './http/keyset-page.ts';
 export { networkOf } from './http/network-of.ts';
 export * from './http/parse.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from '@tessera/service-kit';
 import type { EventSignal } from './event-signal.ts';
+import { EventWorker } from './event-signal.ts';
 import type { EventStream } from './event-stream.ts';
-import { EventWorker } from './event-worker.ts';
 import { unreadText } from './streamed-event.ts';
 
 /** What is known of the notifications of a person: a text that changes with them. */

@@ -1,11 +1,11 @@
 import type { Logger } from '@tessera/service-kit';
 import { WorkerPool } from '../background/worker-pool.ts';
 import type { EventSignal } from '../events/event-signal.ts';
-import { EventWorker } from '../events/event-worker.ts';
+import { EventWorker } from '../events/event-signal.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import type { LeasedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
-import { messageId, payloadOf } from './webhook-message.ts';
 import type { Attempt, WebhookSender } from './webhook-sender.ts';
+import { messageId, payloadOf } from './webhook-sender.ts';
 
 /** Seconds between an attempt and the next one. The first attempt follows the event at once. */
 const retrySeconds = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600];

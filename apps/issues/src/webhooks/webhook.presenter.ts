@@ -8,7 +8,7 @@ import type {
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { presentPerson } from '../issue-core/person.ts';
 import type { Delivery, DeliveryAttempt, ListedDelivery, WebhookEndpoint } from './webhook.ts';
-import { messageId, payloadOf } from './webhook-message.ts';
+import { messageId, payloadOf } from './webhook-sender.ts';
 
 /** Converts an endpoint to its representation in the API, which has no secret. */
 export function presentWebhook(endpoint: WebhookEndpoint): Webhook {

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Delivery, DeliveryAttempt, DeliveryPage, ListedDelivery, WebhookEndpoint } from './webhook.ts';
-import { testType } from './webhook-message.ts';
+import { testType } from './webhook-sender.ts';
 
 /** The key of the lock under which endpoints are counted and created; an arbitrary constant. */
 const createLockKey = 7_355_608_004n;

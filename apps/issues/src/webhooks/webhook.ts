@@ -1,5 +1,5 @@
 import type { DeliveryState, WebhookDisabledReason } from '@tessera/contracts';
-import type { DeliveredEvent } from './webhook-message.ts';
+import type { DeliveredEvent } from './webhook-sender.ts';
 
 /** An endpoint of another system, without its secrets. */
 export interface WebhookEndpoint {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type JsonText, jsonPage } from './json-text.ts';
+import { type JsonText, jsonPage } from './json-response.ts';
 import { validationProblem } from './problem.ts';
 
 /** A page of a list that is sorted by a unique key, such as time and id. A place is a value of that key. */
