@@ -24,7 +24,8 @@ export const environmentReference = {
   REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: 'absolute lifetime of a session; never extended',
   REFRESH_REUSE_LEEWAY_SECONDS:
     'see [a used refresh token](../identity/choices.md) (A-36); `0` disables the leeway',
-  SESSIONS_VALID_AFTER: 'ISO 8601 time; sessions and tokens from before are invalid (for a leaked key)',
+  SESSIONS_VALID_AFTER:
+    'ISO 8601 time; sessions and tokens from before are invalid (for a leaked key or a restore)',
   BCRYPT_COST: 'at least 10 in production; after an increase, hashes are upgraded at the next sign-in',
   PASSWORD_MIN_LENGTH: 'in code points; 15 is recommended',
   PASSWORD_BLOCKLIST: 'refuses common passwords; can be `off` with `NODE_ENV=test` only',
