@@ -96,7 +96,7 @@ export const updateIdentity = operation({
   ...common,
   method: 'PUT',
   path: '/internal/identities/:id',
-  summary: 'Update an identity',
+  summary: 'Update given members of an identity',
   description:
     'Only given members change. Null for `sso_provider` and `sso_id` unlinks the SSO identity. A new password and `is_active: false` end all sessions.',
   params: identityIdParamsSchema,

@@ -9,6 +9,8 @@ import { readCodeBlocks, shellBlock } from '@tessera/delivery/code-blocks';
 import { findFreePort } from '@tessera/stack/postgres';
 import { transformSync } from 'esbuild';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { findPython } from '../src/clients/python.ts';
+import { requiredPython } from './support/required-python.ts';
 import { Shell } from './support/shell.ts';
 
 interface Change {
@@ -105,9 +107,9 @@ const { code } = transformSync(blocksOf('docs/keep-a-copy.md', 'ts').join('\n'),
   loader: 'ts',
   format: 'esm',
 });
-const hasPython = spawnSync('python3', ['--version']).status === 0;
-// `pip install 'PyJWT[crypto]'`, as the page says.
-const hasPyJwt = spawnSync('python3', ['-c', 'import cryptography, jwt']).status === 0;
+const pythonWithPyJwt = requiredPython('cryptography', 'jwt');
+const python = pythonWithPyJwt ?? findPython('sqlite3');
+const hasPyJwt = pythonWithPyJwt !== undefined;
 const [backend = ''] = blocksOf('docs/python-backend.md', 'python');
 const programs: [string, string, string][] = [
   [
@@ -116,9 +118,10 @@ const programs: [string, string, string][] = [
     `process.chdir(process.env.COPY);\n${code}`,
   ],
 ];
-const inPython = 'cd "$COPY" && exec python3 -c "$PROGRAM"';
+const inPython = `cd "$COPY" && exec ${python} -c "$PROGRAM"`;
 // Without PyJWT, the program copies and verifies nothing.
-if (hasPython) programs.push(['Python', inPython, hasPyJwt ? backend : backend.replace(/^import jwt$/m, '')]);
+if (python !== undefined)
+  programs.push(['Python', inPython, hasPyJwt ? backend : backend.replace(/^import jwt$/m, '')]);
 
 let shell: Shell;
 async function start(command: string, program: string): Promise<number> {
@@ -264,10 +267,10 @@ time.monotonic = lambda: real() + (float(open("clock").read()) if os.path.exists
   });
 }
 
-if (hasPython) {
+if (python !== undefined) {
   it('the backend in Python compiles', () => {
     const compile = ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'];
-    expect(String(spawnSync('python3', compile, { input: backend }).stderr)).toBe('');
+    expect(String(spawnSync(python, compile, { input: backend }).stderr)).toBe('');
   });
 }
 

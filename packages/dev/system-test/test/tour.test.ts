@@ -13,6 +13,7 @@ import { type Stack, startStack, testPooler } from '@tessera/stack';
 import { findFreePort } from '@tessera/stack/postgres';
 import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
 import { transformSync } from 'esbuild';
+import { requiredPython } from './support/required-python.ts';
 import { Shell } from './support/shell.ts';
 import { trackerVariables, unansweredByIdentity, unansweredByIssues } from './support/try-examples.ts';
 
@@ -24,7 +25,8 @@ function integration(language: string): string {
   return blocks.map(({ text }) => text).join('\n');
 }
 
-const hasPackages = spawnSync('python3', ['-c', 'import cryptography, jwt, requests']).status === 0;
+const python = requiredPython('cryptography', 'jwt', 'requests');
+const hasPackages = python !== undefined;
 const integrations = [
   {
     language: 'TypeScript',
@@ -34,7 +36,7 @@ const integrations = [
   },
   // `pip install requests 'PyJWT[crypto]'`, as the page says.
   ...(hasPackages
-    ? [{ language: 'Python', command: 'exec python3 -c "$PROGRAM"', program: () => integration('python') }]
+    ? [{ language: 'Python', command: `exec ${python} -c "$PROGRAM"`, program: () => integration('python') }]
     : []),
 ];
 
@@ -134,16 +136,24 @@ describe('npx pnpm@12 start', () => {
       shellBlock('docs/python-backend.md', 'A backend in Python', 0),
       'until (: >/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; do kill -0 $!; sleep 0.2; done',
       shellBlock('docs/python-backend.md', 'A backend in Python', 1),
+      shellBlock('docs/python-backend.md', 'See it refuse and follow', 0),
+      'echo seen',
       'wait',
     ];
     const here = script
       .join('\n')
-      .replace('python3 backend.py', '(cd "$FOLDER" && exec python3 -c "$PROGRAM") &')
+      .replace(
+        'python3 backend.py',
+        '(cd "$FOLDER" && exec PYTHON -c "$PROGRAM") &'.replace('PYTHON', python ?? ''),
+      )
       .replaceAll('http://localhost:3001', urls.identityUrl)
       .replaceAll('.data/service-token', join(data, 'service-token'))
       .replace('PORT=4000', `PORT=${await findFreePort()}`);
     const shell = new Shell(here, { PROGRAM: program, FOLDER: folder });
-    await shell.waitFor(() => /^\{"id": "[\w-]{36}", "email": (?:null|"ida-.*")\}$/m.test(shell.output));
+    await shell.waitFor(() => shell.output.includes('\nseen\n'));
+    expect(shell.output).toMatch(/^\{"id": "[\w-]{36}", "email": (?:null|"ida-.*")\}$/m);
+    const asked = shell.output.replace(/^(?:127\.0\.0\.1|Stored|Copied) .*\n/gm, '');
+    expect(asked).toMatch(/"invalid_token"\} 401\n200\n\{"id": .*"changed-ida-.*\} 200\n204\n.*401\nseen\n/);
     await shell.interrupt();
     rmSync(folder, { recursive: true });
   });

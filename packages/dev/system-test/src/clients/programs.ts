@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Outcome, outcomesSchema, type Target } from './outcome.ts';
+import { findPython } from './python.ts';
 
 const execute = promisify(execFile);
 const goPath = '/usr/share/gocode';
@@ -20,15 +21,8 @@ export const debianPrograms: readonly DebianProgram[] = [
     names: 'Authlib and PyJWT',
     packages: 'python3-authlib python3-jwt python3-requests',
     find: async () => {
-      // A Python of a version manager does not see Debian's packages.
-      for (const python of ['python3', '/usr/bin/python3']) {
-        const isInstalled = await execute(python, ['-c', 'import authlib, jwt, requests']).then(
-          () => true,
-          () => false,
-        );
-        if (isInstalled) return [python, pathOf('debian-clients.py')];
-      }
-      return undefined;
+      const python = findPython('authlib', 'jwt', 'requests');
+      return python === undefined ? undefined : [python, pathOf('debian-clients.py')];
     },
   },
   {
