@@ -2,12 +2,14 @@ import { runCommandLine, UsageError } from './command-line.ts';
 import { people } from './demo/issue-generator.ts';
 import { demoPassword, fillThroughApi } from './demo/through-api.ts';
 import { fillThroughDatabase } from './demo/through-database.ts';
+import { spreadOverTwoWeeks } from './demo/two-weeks.ts';
 import { readEnvironment } from './environment.ts';
 import { findRunningServices } from './services/running-services.ts';
 
 const help = `Usage: npx pnpm@12 demo [options]
 
-Fills the running services with demo data: eight people, and issues with comments, links and history.
+Fills the running services with demo data: eight people, and issues with comments, links and history. In the
+embedded database, they are spread over the last two weeks.
 
 Options:
   --issues <n>           Number of issues, from 1 to 1000000. Default: 200.
@@ -69,8 +71,11 @@ async function fill(count: number, { direct, databaseUrl, dataDir }: Target): Pr
       throw new Error('There is no embedded database. Give --database-url.');
     return fillThroughDatabase(pair.issuesDatabaseUrl, count);
   }
-  await fillThroughApi(pair, count);
-  const names = people.map((name) => `${name}@demo.example`).join(', ');
+  const keys = await fillThroughApi(pair, count);
+  if (pair.issuesDatabaseUrl !== undefined) await spreadOverTwoWeeks(pair.issuesDatabaseUrl, keys);
+  const names = Object.keys(people)
+    .map((name) => `${name}@demo.example`)
+    .join(', ');
   process.stdout.write(
     `Sign in at ${pair.issuesUrl}/sign-in as any of ${names} with "${demoPassword}"; ada is staff.\n`,
   );

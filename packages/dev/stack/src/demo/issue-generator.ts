@@ -5,14 +5,30 @@ export interface DemoIssue {
   title: string;
   description: string;
   priority: 'LOW' | 'MEDIUM' | 'HIGH' | 'URGENT' | 'CRITICAL';
-  comments: string[];
+  reporter: PersonName;
+  assignee: PersonName | null;
+  comments: { by: PersonName; text: string }[];
   /** The statuses that it goes through; each is a legal transition. */
   path: StatusChange['status'][];
   labels: string[];
   links: { type: 'helpdesk_ticket' | 'invoice' | 'entity'; ref: string; title: string }[];
 }
 
-export const people = ['ada', 'grace', 'linus', 'margaret', 'dennis', 'barbara', 'ken', 'radia'] as const;
+/** The display names of the people by their user names. */
+export const people = {
+  ada: 'Ada Lovelace',
+  grace: 'Grace Hopper',
+  linus: 'Linus Pauling',
+  margaret: 'Margaret Hamilton',
+  dennis: 'Dennis Gabor',
+  barbara: 'Barbara McClintock',
+  ken: 'Ken Wilson',
+  radia: 'Radia Perlman',
+} as const;
+
+export type PersonName = keyof typeof people;
+
+const names = Object.keys(people) as PersonName[];
 
 const subjects = [
   'invoice export',
@@ -103,7 +119,12 @@ export function generateIssue(random: () => number): DemoIssue {
       ? `Several of us would use it every day.\n\nWhere: ${subject}.`
       : `What happens: the ${subject} ${pick(faults, random)}.\n\nSeen by ${seenBy} people since this week.`,
     priority: pick(priorities, random),
-    comments: Array.from({ length: Math.floor(random() * 4) }, () => pick(remarks, random)),
+    reporter: pick(names, random),
+    assignee: random() < 0.7 ? pick(names, random) : null,
+    comments: Array.from({ length: Math.floor(random() * 4) }, () => ({
+      by: pick(names, random),
+      text: pick(remarks, random),
+    })),
     path: pick(paths, random),
     links: random() < 0.3 ? [generateLink(random)] : [],
     labels: isFeature ? ['feature'] : ['bug', ...(random() < 0.4 ? [pick(areas, random)] : [])],

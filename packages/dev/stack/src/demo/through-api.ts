@@ -1,8 +1,9 @@
 import { IdentityClient } from '@tessera/client/identity';
 import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
 import { randomNumbers } from '../random.ts';
-import { type DemoIssue, generateIssue, labels, people, pick } from './issue-generator.ts';
+import { type DemoIssue, generateIssue, labels, type PersonName, people } from './issue-generator.ts';
 import { Progress } from './progress.ts';
+import { stories } from './stories.ts';
 
 export interface DemoTarget {
   identityUrl: string;
@@ -21,54 +22,71 @@ interface Person {
 // A person creates more than the limit of a minute, so that requests are refused until it is over.
 const patience = { attempts: 1_000, deadlineMs: 10 * 60_000 };
 
-/** Creates the users and `count` issues through the public APIs. */
-export async function fillThroughApi(target: DemoTarget, count: number): Promise<void> {
+type Team = Readonly<Record<PersonName, Person>>;
+
+/**
+ * Creates the users and `count` issues through the public APIs; the last ones are stories.
+ * @returns the keys of the issues in their order
+ */
+export async function fillThroughApi(target: DemoTarget, count: number): Promise<string[]> {
   const random = randomNumbers(1);
   const team = await signInAll(target);
-  // The first person is staff.
   for (const [name, color] of Object.entries(labels))
-    await team[0]?.issues.createLabel({ name, color }).catch(ignoreExisting);
+    await team.ada.issues.createLabel({ name, color }).catch(ignoreExisting);
   const progress = new Progress('issues', count);
-  const queue = Array.from({ length: count }, () => generateIssue(random));
+  const told = stories.slice(-count);
+  const queue = [...Array.from({ length: count - told.length }, () => generateIssue(random)), ...told];
+  const keys: string[] = [];
   const work = async () => {
-    for (let issue = queue.pop(); issue !== undefined; issue = queue.pop()) {
-      await play(issue, team, random);
+    for (let issue = queue.shift(); issue !== undefined; issue = queue.shift()) {
+      keys.push(await play(issue, team));
       progress.advance();
     }
   };
   await Promise.all([work(), work(), work(), work()]);
+  return keys;
 }
 
-async function play(issue: DemoIssue, team: readonly Person[], random: () => number): Promise<void> {
-  const { title, description, priority, labels: names, links } = issue;
-  const reporter = pick(team, random);
-  const assignee = random() < 0.7 ? pick(team, random) : undefined;
-  const { key } = await reporter.issues.create({
+async function play(issue: DemoIssue, team: Team): Promise<string> {
+  const { title, description, priority, labels: names, links, assignee } = issue;
+  const reporter = team[issue.reporter].issues;
+  const { key } = await reporter.create({
     title,
     description,
     priority,
     labels: names,
     links,
-    assignee_id: assignee?.id ?? null,
+    assignee_id: assignee === null ? null : team[assignee].id,
   });
-  for (const body of issue.comments) await pick(team, random).issues.addComment(key, body);
-  for (const status of issue.path) await reporter.issues.changeStatus(key, { status });
+  const [first, ...others] = issue.path;
+  if (first !== undefined) await reporter.changeStatus(key, { status: first });
+  for (const { by, text } of issue.comments) await team[by].issues.addComment(key, text);
+  for (const status of others) await reporter.changeStatus(key, { status });
+  return key;
 }
 
-async function signInAll({ identityUrl, issuesUrl, serviceToken }: DemoTarget): Promise<Person[]> {
+async function signInAll({ identityUrl, issuesUrl, serviceToken }: DemoTarget): Promise<Team> {
   const identity = new IdentityClient({ baseUrl: identityUrl, serviceToken });
-  const progress = new Progress('people', people.length);
-  const team: Person[] = [];
-  for (const name of people) {
+  const all = Object.entries(people);
+  const progress = new Progress('people', all.length);
+  const team: [string, Person][] = [];
+  for (const [name, displayName] of all) {
     const email = `${name}@demo.example`;
-    const account = { email, username: name, is_verified: true, is_staff: name === 'ada' };
+    // The first person is staff.
+    const account = {
+      email,
+      username: name,
+      display_name: displayName,
+      is_verified: true,
+      is_staff: name === 'ada',
+    };
     await identity.create({ ...account, password: demoPassword }).catch(ignoreExisting);
     const session = await Session.signIn({ identityUrl, email, password: demoPassword });
     const issues = new IssuesClient({ baseUrl: issuesUrl, token: session, ...patience });
-    team.push({ id: (await issues.me()).id, issues });
+    team.push([name, { id: (await issues.me()).id, issues }]);
     progress.advance();
   }
-  return team;
+  return Object.fromEntries(team) as Team;
 }
 
 // The users exist already on a second run.
