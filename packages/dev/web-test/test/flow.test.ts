@@ -93,6 +93,24 @@ describe('the place in a list', () => {
     expect(new URL(page.url()).search).toBe(search);
   });
 
+  it('is that of the issue from which J, K and Escape leave', async () => {
+    const page = await web.openAs(ada, '/issues?q=Case&order=created_at');
+    await page.getByRole('link', { name: 'Case 1', exact: true }).waitFor();
+    await press(page, 'j', 'o');
+    await heading(page, /^Case 1 /);
+    await press(page, 'J');
+    await heading(page, /^Case 2 /);
+    await press(page, 'J');
+    await heading(page, /^Case 3 /);
+    await press(page, 'K');
+    await heading(page, /^Case 2 /);
+    // The first leaves the field.
+    await press(page, 'm', 'Escape', 'Escape');
+    await heading(page, 'Issues');
+    expect(new URL(page.url()).search).toBe('?q=Case&order=created_at');
+    await focusedRow(page, 'Case 2');
+  });
+
   it('does not move when properties are changed by key on an issue that is scrolled', async () => {
     const { key } = await ada.api.create({ title: 'Long', description: 'A line\n\n'.repeat(300) });
     const page = await web.openAs(ada, `/issues/${key}`);
@@ -150,6 +168,36 @@ describe('Escape and Enter', () => {
     await search.fill('bob');
     await press(page, 'Escape');
     expect([await focusedTag(page), await search.inputValue()]).toEqual(['BODY', 'bob']);
+  });
+
+  it('find values, people and settings in the palette, which the list has as well', async () => {
+    const { key } = await ada.api.create({ title: 'Found by words', priority: 'LOW' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    await heading(page, /^Found by words/);
+    const choose = async (words: string, name: string) => {
+      await press(page, 'Control+k');
+      await page.keyboard.type(words);
+      await page.getByRole('option', { name, selected: true }).waitFor();
+      await press(page, 'Enter');
+    };
+    await choose('urgent', 'Set the priority to Urgent');
+    await page.getByRole('button', { name: 'Priority: Urgent' }).waitFor();
+    await choose('assign to bob', 'Assign to Bob Kaplan (bob)');
+    await page.getByRole('button', { name: 'Assignee: Bob Kaplan' }).waitFor();
+    await choose('stop wat', 'Stop watching');
+    await page.getByRole('button', { name: 'Watch', exact: true }).waitFor();
+    await page.evaluate(`navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }`);
+    await choose('copy link', 'Copy the link');
+    await page.getByText(`The link to ${key} is copied`).waitFor();
+    expect(await page.evaluate('copied')).toBe(page.url());
+    await choose('webhk', 'Webhooks');
+    await heading(page, 'Webhooks');
+    await press(page, 'Control+k');
+    await page.getByRole('group', { name: 'Recent' }).getByRole('option', { name: key }).waitFor();
+    await press(page, 'Escape', 'g', 'i');
+    await page.getByRole('link', { name: 'Found by words' }).focus();
+    await choose('critical', 'Set the priority to Critical');
+    await page.getByRole('row', { name: key }).getByText('Critical').waitFor();
   });
 
   it('open the issue that was typed in the palette, when it arrives', async () => {

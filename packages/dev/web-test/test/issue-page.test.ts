@@ -97,22 +97,51 @@ describe('an issue', () => {
     await page.getByRole('button', { name: 'Watch', exact: true }).waitFor();
   });
 
+  it('is edited by a click on its texts', async () => {
+    const { key } = await ada.api.create({
+      title: 'Clicked',
+      description: 'See [the page](https://example.com/page).',
+    });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    const description = page.locator('.description');
+    await description.getByText('See').click();
+    await page.getByRole('textbox', { name: 'Description' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Edit description' }).waitFor();
+    await page.getByRole('heading', { level: 1 }).click();
+    await page.getByLabel('Title').fill('Clicked twice');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Clicked twice' }).waitFor();
+  });
+
+  it('shows changes of a person in a row as one, with the newest as it is', async () => {
+    const { key } = await ada.api.create({ title: 'Run' });
+    for (const title of ['Run 1', 'Run 2']) await ada.api.update(key, { title });
+    await ada.api.update(key, { priority: 'HIGH' });
+    await ada.api.update(key, { title: 'Run 3' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    await page.getByText('changed the title and priority').click();
+    await page.getByText('changed the title from “Run 1” to “Run 2”').waitFor();
+    await page.getByText('changed the title from “Run 2” to “Run 3”').waitFor();
+  });
+
   it('gets and loses links, and refuses a URL that is none', async () => {
     const { key } = await ada.api.create({ title: 'Linked' });
     const page = await web.openAs(ada, `/issues/${key}`);
     await page.getByRole('button', { name: 'Add a link' }).click();
     const form = page.getByRole('dialog', { name: 'New link' });
     await form.getByLabel('Type').selectOption('Invoice');
-    await form.getByLabel('Id in the other system').fill('2024-17');
-    await form.getByLabel('Title').fill('The invoice');
-    await form.getByLabel('URL').fill('ftp://example.com/17');
+    await form.getByLabel('Number or URL').fill('ftp://example.com/17');
     await form.getByRole('button', { name: 'Add the link' }).click();
-    await form.locator('input[name=url][aria-invalid=true]').waitFor();
-    await form.getByLabel('URL').fill('https://example.com/17');
+    await form.getByText('Only http and https URLs can be opened.').waitFor();
+    await form.getByLabel('Number or URL').fill('https://example.com/17');
+    await form.getByText('Relation and title').click();
+    await form.getByLabel('Title').fill('The invoice');
     await form.getByRole('button', { name: 'Add the link' }).click();
     const link = page.getByRole('link', { name: 'The invoice' });
     await link.waitFor();
     expect(await link.getAttribute('href')).toBe('https://example.com/17');
+    expect((await ada.api.get(key)).links).toMatchObject([{ type: 'invoice', ref: '17' }]);
     await page.getByRole('button', { name: 'Remove the link The invoice' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await link.waitFor({ state: 'detached' });

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
-import { noteList } from '../issue-list/came-from.ts';
+import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
@@ -47,6 +47,7 @@ export function BoardPage() {
     setSelected((now) => toggledTo(now, inOrder, key, from));
     anchor.current = key;
   };
+  useEffect(() => noteOrder(inOrder.map(({ key }) => key)));
   const selectAll = () => setSelected(new Set(issues.map(({ key }) => key)));
   useCommands([
     { key: 'j', name: 'Next card', run: () => focusCard(0, 1) },

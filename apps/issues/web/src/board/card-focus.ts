@@ -14,6 +14,11 @@ const linkIn = (card: Element | null | undefined) => card?.querySelector<HTMLEle
 const cardsOf = (column: Element) => [...column.querySelectorAll<HTMLElement>('[data-card]')];
 const find = (key: string) => document.querySelector<HTMLElement>(`[data-card="${CSS.escape(key)}"]`);
 
+/** The focus returns to the card of an issue that was reached without the board. */
+export function followCard(key: string): void {
+  if (place !== undefined) place = { ...place, key };
+}
+
 /** Returns the key of the card that has the focus. */
 export function focusedCard(): string | undefined {
   return cardOf(document.activeElement)?.dataset.card;
@@ -36,9 +41,19 @@ document.addEventListener('focusin', ({ target }) => {
  * if the user has gone on elsewhere.
  */
 export function keepFocus(): void {
+  const arrived = awaited?.key === undefined ? null : find(awaited.key);
+  if (arrived !== null && document.activeElement === awaited?.instead) linkIn(arrived)?.focus();
+  if (arrived !== null) awaited = undefined;
   if (place === undefined || lastCard?.isConnected || !isFocusLost()) return;
-  linkIn(find(place.key) ?? neighbour(place))?.focus();
+  const { key } = place;
+  const card = find(key);
+  const link = linkIn(card ?? neighbour(place));
+  awaited = card === null && link ? { key, instead: link } : undefined;
+  link?.focus();
 }
+
+// A card that another column gets is in none of them until that is read.
+let awaited: { key: string; instead: HTMLElement } | undefined;
 
 function neighbour({ column, row }: Place): HTMLElement | undefined {
   const cards = document.querySelector(`[data-column="${column}"]`);

@@ -36,6 +36,38 @@ export function noteList(to: ListPath, search: AnySearch): void {
   for (const listener of listeners) listener();
 }
 
+/** A row of a list. */
+export interface Place {
+  key: string;
+  /** Names the list with its filters and order. */
+  list: string;
+  index: number;
+}
+
+// Remembered, so that going back from an issue returns to its row, or to that which has taken its place.
+let place: Place | undefined;
+
+export const lastPlace = (): Place | undefined => place;
+
+export function notePlace(next: Place): void {
+  place = next;
+}
+
+/** The keys of the issues of the list or board that was shown last, in its order. */
+let order: readonly string[] = [];
+
+export function noteOrder(keys: readonly string[]): void {
+  order = keys;
+}
+
+/** Returns the key of the issue before or after one in the list that was shown last. The way back leads to its row. */
+export function goOn(from: string, by: 1 | -1): string | undefined {
+  const index = order.indexOf(from);
+  const key = index < 0 ? undefined : order[index + by];
+  if (key !== undefined && place !== undefined) place = { ...place, key, index: index + by };
+  return key;
+}
+
 /** The lists of one person are not those of the next. */
 export const forgetLists = () => sessionStorage.removeItem(storageKey);
 

@@ -8,6 +8,7 @@ import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
+import { lastPlace, noteOrder, notePlace } from './came-from.ts';
 import { itemsOf } from './groups.ts';
 
 /** The keyboard's view of the table. */
@@ -41,15 +42,6 @@ const shownLabels = 2;
 
 const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
 
-interface Place {
-  key: string;
-  list: string;
-  index: number;
-}
-
-// Remembered, so that going back from an issue returns to its row, or to that which has taken its place.
-let place: Place | undefined;
-
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
 export function IssueTable(props: IssueTableProps) {
@@ -57,7 +49,7 @@ export function IssueTable(props: IssueTableProps) {
   const items = useMemo(() => itemsOf(issues, isGrouped), [issues, isGrouped]);
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
-  const [wanted, setWanted] = useState(place?.key);
+  const [wanted, setWanted] = useState(lastPlace()?.key);
   const isReturning = useRef(true);
   /** The issue that was selected last: a range begins there. */
   const anchor = useRef<string>(undefined);
@@ -97,7 +89,7 @@ export function IssueTable(props: IssueTableProps) {
   const focusRow = (index: number) => {
     const key = issues[index]?.key;
     if (key === undefined) return;
-    place = { key, list, index };
+    notePlace({ key, list, index });
     isReturning.current = false;
     rows.scrollToIndex(
       isGrouped ? items.findIndex((item) => 'index' in item && item.index === index) : index,
@@ -110,9 +102,11 @@ export function IssueTable(props: IssueTableProps) {
   const isEmpty = issues.length === 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each answer
   useEffect(() => {
+    noteOrder(issues.map(({ key }) => key));
+    const place = lastPlace();
     if (place === undefined || isEmpty) return;
     const index = indexOf(place.key);
-    if (index >= 0) place = { ...place, list, index };
+    if (index >= 0) notePlace({ ...place, list, index });
     // The row no longer matches the filters.
     else if (place.list === list && isFocusLost()) focusRow(Math.min(place.index, issues.length - 1));
   }, [issues]);
@@ -121,6 +115,7 @@ export function IssueTable(props: IssueTableProps) {
   useEffect(() => {
     let frame = requestAnimationFrame(() => {
       frame = requestAnimationFrame(() => {
+        const place = lastPlace();
         if (isReturning.current && place?.list === list && linkOf(place.key) === null && isFocusLost())
           focusRow(place.index);
       });
@@ -131,8 +126,12 @@ export function IssueTable(props: IssueTableProps) {
     onSelect(toggledTo(selected, issues, key, isRange ? anchor.current : undefined));
     anchor.current = key;
   };
-  const shownKey = () => (linkOf(place?.key ?? '') === null ? undefined : place?.key);
+  const shownKey = () => {
+    const key = lastPlace()?.key;
+    return key === undefined || linkOf(key) === null ? undefined : key;
+  };
   const next = (by: 1 | -1) => {
+    const place = lastPlace();
     if (place === undefined) return 0;
     const index = indexOf(place.key);
     const isGone = index < 0;
@@ -214,7 +213,7 @@ export function IssueTable(props: IssueTableProps) {
               className={isSelected ? 'row selected' : 'row'}
               style={style}
               onFocus={() => {
-                place = { key: issue.key, list, index };
+                notePlace({ key: issue.key, list, index });
               }}
               {...rowClicks((isRange) => toggle(issue.key, isRange))}
             >

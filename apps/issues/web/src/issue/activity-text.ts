@@ -42,6 +42,19 @@ export function describeActivity({ kind, field, old, new: next }: Activity): Act
   }
 }
 
+/** Names what changes have changed, such as `title and labels`; empty if one of them is not a change of a property. */
+export function changedNames(changes: readonly Activity[]): string {
+  const names = new Set(changes.map(changedName));
+  return names.has('') ? '' : new Intl.ListFormat('en').format(names);
+}
+
+function changedName({ kind, field }: Activity): string {
+  if (kind === 'updated') return fieldName(field ?? '');
+  if (kind === 'label_added' || kind === 'label_removed') return 'labels';
+  if (kind === 'link_added' || kind === 'link_changed' || kind === 'link_removed') return 'links';
+  return '';
+}
+
 function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

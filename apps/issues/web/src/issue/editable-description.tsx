@@ -1,6 +1,7 @@
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { withToggledTask } from '../markdown/task-boxes.ts';
+import { ClickToEdit } from './click-to-edit.tsx';
 import { referencesOf } from './references-of.ts';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
@@ -15,24 +16,29 @@ export function EditableDescription(props: TextEditProps) {
       };
   return (
     <section className="description" aria-labelledby="description-title">
-      <div className="section-head">
-        <h2 id="description-title">Description</h2>
-        {!edit.isOpen && !edit.isReadOnly && (
-          <button type="button" ref={edit.editButton} aria-label="Edit description" onClick={edit.start}>
-            Edit
-          </button>
-        )}
-      </div>
-      {!edit.isOpen &&
-        (description === '' ? (
-          <p className="muted">No description</p>
-        ) : (
-          <MarkdownView
-            text={description}
-            references={referencesOf(props.issue, props.issue.mentions)}
-            onToggle={toggle}
-          />
-        ))}
+      <h2 id="description-title" className="visually-hidden">
+        Description
+      </h2>
+      {!edit.isOpen && (
+        <div className="quiet-actions">
+          {!edit.isReadOnly && (
+            <button type="button" ref={edit.editButton} aria-label="Edit description" onClick={edit.start}>
+              Edit
+            </button>
+          )}
+          <ClickToEdit edit={edit}>
+            {description === '' ? (
+              <p className="muted">{edit.isReadOnly ? 'No description' : 'Add a description…'}</p>
+            ) : (
+              <MarkdownView
+                text={description}
+                references={referencesOf(props.issue, props.issue.mentions)}
+                onToggle={toggle}
+              />
+            )}
+          </ClickToEdit>
+        </div>
+      )}
       {edit.isOpen && (
         <>
           <MarkdownEditor

@@ -1,4 +1,5 @@
 import { onKey } from '../shell/keys.ts';
+import { ClickToEdit } from './click-to-edit.tsx';
 import { TitleField } from './title-field.tsx';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
@@ -6,10 +7,12 @@ export function EditableTitle(props: TextEditProps) {
   const edit = useTextEdit('title', props);
   if (!edit.isOpen)
     return (
-      <div className="issue-title">
-        <h1>
-          <bdi>{props.issue.title}</bdi> <span className="issue-key">{props.issue.key}</span>
-        </h1>
+      <div className="issue-title quiet-actions">
+        <ClickToEdit edit={edit}>
+          <h1>
+            <bdi>{props.issue.title}</bdi> <span className="visually-hidden">{props.issue.key}</span>
+          </h1>
+        </ClickToEdit>
         {!edit.isReadOnly && (
           <button type="button" ref={edit.editButton} aria-label="Edit title" onClick={edit.start}>
             Edit

@@ -3,6 +3,7 @@ import type { Issue, Link } from '@tessera/contracts';
 import { useState } from 'react';
 import { call } from '../http/api.ts';
 import { refreshIssue } from '../http/queries.ts';
+import { ofIssue, useCommands } from '../shell/commands.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
@@ -27,6 +28,7 @@ const relationNames: Record<Link['relation'], string> = {
 export function IssueLinks({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
+  useCommands(ofIssue([{ key: 't', name: 'Add a link', run: () => setOpen(!isReadOnly) }]));
   const isReadOnly = !mayChange(issue, useUser());
   const refresh = () => refreshIssue(client, issue.key);
   const undo = (act: () => Promise<unknown>) => takeBack(act, refresh);
@@ -106,26 +108,31 @@ function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
   );
 }
 
+/** The id in a URL that a person pastes: what comes last in it. */
+function idOf(url: string): string {
+  const { pathname, hostname } = new URL(url);
+  return decodeURIComponent(pathname.split('/').filter(Boolean).at(-1) ?? hostname);
+}
+
+/** The target that a person types: an id in the other system, or a URL that ends with it. */
+function targetOf(text: string): Pick<Link, 'ref' | 'url'> {
+  if (!/^[a-z][a-z\d+.-]*:\/\//i.test(text)) return { ref: text, url: null };
+  if (!/^https?:/i.test(text) || !URL.canParse(text))
+    throw new Error('Only http and https URLs can be opened.');
+  return { ref: idOf(text), url: text };
+}
+
 function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: (link: Link) => Promise<void> }) {
   const isStaff = hasStaffRights(useUser());
-  const form = useForm(async ({ title, url, ref = '', ...chosen }) => {
+  const form = useForm(async ({ title, ref = '', ...chosen }) => {
     const { type, relation } = chosen as Pick<Link, 'type' | 'relation'>;
-    const body = { type, relation, ref, title: title || null, url: url || null };
+    const body = { type, relation, title: title || null, ...targetOf(ref) };
     await onSaved(await call('putLink', { params: { id: issue.key }, body }));
   });
   const types = Object.entries(typeNames).filter(([type]) => isStaff || type !== 'external_issue');
   return (
     <form ref={form.ref} onSubmit={form.onSubmit}>
-      <label className="field">
-        Relation
-        <select name="relation">
-          {Object.entries(relationNames).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Field state={form} label="Number or URL" name="ref" required maxLength={2_048} />
       <label className="field">
         Type
         <select name="type">
@@ -136,9 +143,20 @@ function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: (link: Link) => P
           ))}
         </select>
       </label>
-      <Field state={form} label="Id in the other system" name="ref" required maxLength={255} />
-      <Field state={form} label="Title" name="title" maxLength={255} />
-      <Field state={form} label="URL" name="url" type="url" maxLength={2_048} />
+      <details className="field">
+        <summary>Relation and title</summary>
+        <label className="field">
+          Relation
+          <select name="relation">
+            {Object.entries(relationNames).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Field state={form} label="Title" name="title" maxLength={255} />
+      </details>
       <Submit state={form} name="Add the link" done="Added" />
     </form>
   );

@@ -2,19 +2,21 @@ import '../styles/issue.css';
 import '../styles/issue-side.css';
 import '../styles/issue-texts.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { Issue } from '@tessera/contracts';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { followCard } from '../board/card-focus.ts';
 import type { IssueRow } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { knownRow } from '../http/issue-rows.ts';
 import { issueQuery } from '../http/queries.ts';
-import { useWayBack } from '../issue-list/came-from.ts';
+import { goOn, useWayBack } from '../issue-list/came-from.ts';
 import { personName } from '../messages.ts';
-import { useCommands } from '../shell/commands.ts';
+import { ofIssue, useCommands } from '../shell/commands.ts';
 import { focusPage } from '../shell/focus.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { CommentForm, commentFieldId } from './comment-form.tsx';
 import { ConflictPanel } from './conflict-panel.tsx';
@@ -102,10 +104,32 @@ function IssueView({ issue }: { issue: Issue }) {
     }));
   const click = (label: string) => () =>
     document.querySelector<HTMLElement>(`[aria-label="${label}"]`)?.click();
+  const navigate = useNavigate();
+  const { to, search } = useWayBack();
+  const go = (by: 1 | -1) => () => {
+    const key = goOn(issue.key, by);
+    if (key === undefined) return;
+    followCard(key);
+    void navigate({ to: '/issues/$key', params: { key } });
+  };
   useCommands([
-    { key: 'm', name: 'Write a comment', run: () => document.getElementById(commentFieldId)?.focus() },
-    { key: 'e', name: 'Edit the description', run: click('Edit description') },
-    { name: 'Edit the title', run: click('Edit title') },
+    ...ofIssue([
+      { key: 'm', name: 'Write a comment', run: () => document.getElementById(commentFieldId)?.focus() },
+      { key: 'e', name: 'Edit the description', run: click('Edit description') },
+      { name: 'Edit the title', run: click('Edit title') },
+      {
+        name: 'Copy the link',
+        run: () => {
+          void navigator.clipboard.writeText(location.href).then(
+            () => notifyDone(`The link to ${issue.key} is copied`),
+            () => notify('The browser does not let this page copy'),
+          );
+        },
+      },
+    ]),
+    { key: 'J', name: 'Next issue of the list', run: go(1) },
+    { key: 'K', name: 'Previous issue of the list', run: go(-1) },
+    { key: 'Escape', name: 'Back to the list', run: () => void navigate({ to, search }) },
   ]);
   const text = conflict?.field === 'title' || conflict?.field === 'description' ? conflict.field : undefined;
   const edit = (field: 'title' | 'description') => {

@@ -8,8 +8,9 @@ import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';
 import { ChangeDialog, type ChangedField } from '../quick-change/change-dialog.tsx';
+import { valueCommands } from '../quick-change/use-quick-changes.tsx';
 import type { RowChange } from '../quick-change/use-row-changes.ts';
-import { useCommands } from '../shell/commands.ts';
+import { ofIssue, useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { useUser } from '../shell/user.ts';
@@ -58,19 +59,27 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
     else if ('add' in one) changeLabels([...labelIds(), one.add.id], one.add);
     else changeLabels(labelIds().filter((id) => id !== one.remove.id));
   };
-  useCommands([
-    { key: 's', name: 'Change the status', run: open('status') },
-    { key: 'p', name: 'Change the priority', run: open('priority') },
-    { key: 'a', name: 'Change the assignee', run: open('assignee') },
-    { key: 'l', name: 'Change the labels', run: open('labels') },
-    {
-      key: 'i',
-      name: 'Assign to me',
-      run: () => {
-        if (assignee?.id !== me.id) assign(own);
+  useCommands(
+    ofIssue([
+      { key: 's', name: 'Change the status', run: open('status') },
+      { key: 'p', name: 'Change the priority', run: open('priority') },
+      {
+        key: 'a',
+        name: 'Change the assignee',
+        run: open('assignee'),
+        ...(!isReadOnly && { assign }),
       },
-    },
-  ]);
+      { key: 'l', name: 'Change the labels', run: open('labels') },
+      {
+        key: 'i',
+        name: 'Assign to me',
+        run: () => {
+          if (assignee?.id !== me.id) assign(own);
+        },
+      },
+      ...(isReadOnly ? [] : valueCommands(allowed_transitions, change)),
+    ]),
+  );
   return (
     <aside className="properties" aria-label="Properties">
       <Property name="Status">

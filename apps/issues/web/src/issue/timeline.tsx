@@ -4,11 +4,13 @@ import { useState } from 'react';
 import { newestFirst, type Page, readPage } from '../http/api.ts';
 import { personName, trackerName } from '../messages.ts';
 import { RelativeTime } from '../shell/relative-time.tsx';
-import { describeActivity } from './activity-text.ts';
+import { changedNames, describeActivity } from './activity-text.ts';
 import { CommentItem } from './comment-item.tsx';
 import { TextDiff } from './text-diff.tsx';
 
 type Item = { at: string } & ({ comment: Comment } | { activity: Activity });
+/** An item, or several changes of one person in a row that are shown as one. */
+type Line = Item | { run: readonly Activity[] };
 
 /** The comments and the history of an issue in one list, oldest first. Starts with the newest items. */
 export function Timeline({ issue }: { issue: Issue }) {
@@ -62,8 +64,10 @@ export function Timeline({ issue }: { issue: Issue }) {
         <p role="alert">The activity could not be loaded. {(comments.error ?? activity.error)?.message}</p>
       )}
       <ol>
-        {items.map((item) =>
-          'comment' in item ? (
+        {linesOf(items).map((item) =>
+          'run' in item ? (
+            <ActivityRun key={item.run[0]?.id} run={item.run} />
+          ) : 'comment' in item ? (
             <CommentItem
               key={item.comment.id}
               issue={issue}
@@ -94,6 +98,55 @@ function isShown(item: Item): boolean {
   return 'comment' in item || item.activity.kind !== 'comment_added';
 }
 
+/** Fewer changes in a row are shown one by one. */
+const runMin = 3;
+
+function linesOf(items: readonly Item[]): Line[] {
+  const lines: Line[] = [];
+  let run: (Item & { activity: Activity })[] = [];
+  const endRun = () => {
+    lines.push(...(run.length < runMin ? run : [{ run: run.map(({ activity }) => activity) }]));
+    run = [];
+  };
+  for (const item of items) {
+    // The newest item stays as it is: a person looks there for what has just changed.
+    const isChange = 'activity' in item && item !== items.at(-1) && changedNames([item.activity]) !== '';
+    const change = isChange ? item : undefined;
+    const { actor, origin } = run[0]?.activity ?? {};
+    if (change?.activity.actor?.id !== actor?.id || change?.activity.origin !== origin) endRun();
+    if (change === undefined) lines.push(item);
+    else run.push(change);
+  }
+  endRun();
+  return lines;
+}
+
+function ActivityRun({ run }: { run: readonly Activity[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const last = run.at(-1);
+  if (last === undefined) return null;
+  return (
+    <li className="entry">
+      <span aria-hidden="true" />
+      <details className="run" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>
+          <strong dir="auto">{actorName(last)}</strong> changed the {changedNames(run)}{' '}
+          <RelativeTime className="muted" at={last.at} />
+        </summary>
+        {isOpen && (
+          <ol>
+            {run.map((activity) => (
+              <ActivityItem key={activity.id} activity={activity} />
+            ))}
+          </ol>
+        )}
+      </details>
+    </li>
+  );
+}
+
+const actorName = ({ actor, origin }: Activity) => (actor === null ? trackerName(origin) : personName(actor));
+
 function ActivityItem({ activity }: { activity: Activity }) {
   const { text, before, after } = describeActivity(activity);
   const [isOpen, setOpen] = useState(false);
@@ -101,10 +154,8 @@ function ActivityItem({ activity }: { activity: Activity }) {
     <li className="entry">
       <span className="entry-dot" aria-hidden="true" />
       <div>
-        <strong dir="auto">
-          {activity.actor === null ? trackerName(activity.origin) : personName(activity.actor)}
-        </strong>{' '}
-        {text} <RelativeTime className="muted" at={activity.at} />
+        <strong dir="auto">{actorName(activity)}</strong> {text}{' '}
+        <RelativeTime className="muted" at={activity.at} />
         {(before !== undefined || after !== undefined) && (
           <details className="texts" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
             <summary>Show the texts</summary>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Issue } from '@tessera/contracts';
+import type { Issue, Watching } from '@tessera/contracts';
 import { call } from '../http/api.ts';
+import { ofIssue, useCommands } from '../shell/commands.ts';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 
 /** Whether the user is notified of changes: shown at once, undone if the service refuses. */
@@ -9,8 +10,9 @@ export function WatchButton({ issue }: { issue: Issue }) {
   const queryKey = ['watching', issue.key];
   const params = { id: issue.key };
   const { data } = useQuery({ queryKey, queryFn: ({ signal }) => call('getWatching', { params, signal }) });
-  if (data === undefined) return null;
-  const toggle = async () => {
+  const name = data?.is_watching === true ? 'Stop watching' : 'Watch the issue';
+  useCommands(data === undefined ? [] : ofIssue([{ name, run: () => void toggle(data) }]));
+  const toggle = async (data: Watching) => {
     const isWatching = !data.is_watching;
     client.setQueryData(queryKey, { ...data, is_watching: isWatching });
     try {
@@ -26,8 +28,9 @@ export function WatchButton({ issue }: { issue: Issue }) {
       notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
     }
   };
+  if (data === undefined) return null;
   return (
-    <button type="button" className="watch" onClick={() => void toggle()}>
+    <button type="button" className="watch" onClick={() => void toggle(data)}>
       {data.is_watching ? 'Stop watching' : 'Watch'}
     </button>
   );

@@ -1,9 +1,11 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import type { Issue } from '@tessera/contracts';
 import { Command } from 'cmdk';
 import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useState } from 'react';
-import { listIssues } from '../http/api.ts';
-import { shownKeys, useAllCommands } from '../shell/commands.ts';
+import { findPeople, listIssues } from '../http/api.ts';
+import { personName } from '../messages.ts';
+import { type Command as PageCommand, shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
@@ -11,6 +13,8 @@ import { useSettled } from '../shell/use-settled.ts';
 
 const found = 8;
 const isKey = /^[a-z]+-\d{1,9}$/i;
+const assigning = /^assign(?:ee)?(?: to)? (.+)$/i;
+const groups = ['Issue', 'Go to', 'Settings', 'Commands'] as const;
 
 export interface PaletteProps {
   /** What the user has typed before the palette was loaded. */
@@ -27,9 +31,17 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
   useLayoutEffect(() => setSearch(typed.current), [typed]);
   const navigate = useNavigate();
   const words = search.trim();
-  const parts = words.toLowerCase().split(/\s+/);
-  const commands = useAllCommands().filter(
-    ({ key, name }) => key !== 'Escape' && parts.every((part) => name.toLowerCase().includes(part)),
+  const all = useAllCommands();
+  const matching = all.filter(
+    ({ key, name, isValue = false }) =>
+      key !== 'Escape' && (words.length > 2 || !isValue) && matches(name, words),
+  );
+  const named = useNamedPeople(all, words);
+  const commands = groups.flatMap((group) =>
+    [
+      ...(group === 'Issue' ? named : []),
+      ...matching.filter((command) => (command.group ?? 'Commands') === group),
+    ].map((command) => ({ ...command, group })),
   );
   const [settled, settle] = useSettled(words);
   const { data, isError, isPlaceholderData } = useQuery({
@@ -38,7 +50,8 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
     enabled: settled.length > 1,
     placeholderData: keepPreviousData,
   });
-  const issues = words.length > 1 ? (data?.items.slice(0, found) ?? []) : [];
+  const recent = useRecentIssues();
+  const issues = words.length > 1 ? (data?.items.slice(0, found) ?? []) : words === '' ? recent : [];
   const isPending =
     words.length > 1 && !isError && (settled !== words || isPlaceholderData || data === undefined);
   // After the dialog has given back the focus.
@@ -90,32 +103,87 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
         />
         {!isError && <Command.Empty>{isPending ? 'Searching…' : 'No match'}</Command.Empty>}
         <Command.List label="Commands">
-          {commands.map(({ name, key, run }) => (
-            <Command.Item key={`${name} ${key}`} value={name} onSelect={choose(run)}>
-              <span>{name}</span>
-              {key !== undefined && (
-                <span className="palette-keys" aria-hidden="true">
-                  {shownKeys(key).map((one) => (
-                    <kbd key={one}>{one}</kbd>
+          {groups
+            .filter((group) => commands.some((command) => command.group === group))
+            .map((group) => (
+              <Command.Group key={group} heading={group}>
+                {commands
+                  .filter((command) => command.group === group)
+                  .map(({ name, key, run }) => (
+                    <Command.Item key={`${name} ${key}`} value={name} onSelect={choose(run)}>
+                      <span>{name}</span>
+                      {key !== undefined && (
+                        <span className="palette-keys" aria-hidden="true">
+                          {shownKeys(key).map((one) => (
+                            <kbd key={one}>{one}</kbd>
+                          ))}
+                        </span>
+                      )}
+                    </Command.Item>
                   ))}
-                </span>
-              )}
-            </Command.Item>
-          ))}
-          {issues.map(({ key, title, status }) => (
-            <Command.Item key={key} value={key} onSelect={open(key)}>
-              <span className="muted">{key}</span>
-              <span className="palette-title" dir="auto">
-                {title}
-              </span>
-              <span className="palette-keys">
-                <StatusMark status={status} />
-              </span>
-            </Command.Item>
-          ))}
+              </Command.Group>
+            ))}
+          {issues.length > 0 && (
+            <Command.Group heading={words === '' ? 'Recent' : 'Issues found'}>
+              {issues.map(({ key, title, status }) => (
+                <Command.Item key={key} value={key} onSelect={open(key)}>
+                  <span className="muted">{key}</span>
+                  <span className="palette-title" dir="auto">
+                    {title}
+                  </span>
+                  <span className="palette-keys">
+                    <StatusMark status={status} />
+                  </span>
+                </Command.Item>
+              ))}
+            </Command.Group>
+          )}
         </Command.List>
       </Command>
       {isError && <p role="alert">The issues could not be searched.</p>}
     </Dialog>
   );
+}
+
+/** Each word is a part of the name, or its letters follow each other in one of the name's words. */
+function matches(name: string, words: string): boolean {
+  const text = name.toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => text.includes(part) || text.split(' ').some((word) => hasLetters(word, part)));
+}
+
+function hasLetters(word: string, letters: string): boolean {
+  if (letters.length < 3 || word[0] !== letters[0]) return false;
+  let place = 0;
+  for (const letter of word) if (letter === letters[place]) place += 1;
+  return place === letters.length;
+}
+
+/** The commands that assign the issues of the page to people whose names begin as the words after "assign to". */
+function useNamedPeople(commands: readonly PageCommand[], words: string): PageCommand[] {
+  const assign = commands.find((command) => command.assign !== undefined)?.assign;
+  const [settled] = useSettled(assigning.exec(words)?.[1] ?? '');
+  const { data = [] } = useQuery({
+    queryKey: ['people', settled],
+    queryFn: ({ signal }) => findPeople(settled, signal),
+    enabled: assign !== undefined && settled.length > 1,
+    staleTime: 60_000,
+  });
+  if (assign === undefined || !assigning.test(words)) return [];
+  return data.slice(0, 5).map((person) => ({
+    name: `Assign to ${personName(person)} (${person.username})`,
+    run: () => assign(person),
+  }));
+}
+
+/** The issues that were opened last in this tab. */
+function useRecentIssues(): Issue[] {
+  return useQueryClient()
+    .getQueryCache()
+    .findAll({ queryKey: ['issue'] })
+    .sort((one, other) => other.state.dataUpdatedAt - one.state.dataUpdatedAt)
+    .flatMap(({ state }) => (state.data === undefined ? [] : [state.data as Issue]))
+    .slice(0, 5);
 }

@@ -1,9 +1,30 @@
+import type { IssuePriority, IssueStatus } from '@tessera/contracts';
 import { type ReactNode, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import type { Command } from '../shell/commands.ts';
+import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
+import { type Command, ofIssue } from '../shell/commands.ts';
 import { useUser } from '../shell/user.ts';
 import { ChangeDialog, type ChangedField } from './change-dialog.tsx';
 import { useRowChanges } from './use-row-changes.ts';
+
+/** The commands that set a status or a priority. */
+export function valueCommands(
+  nextStatuses: readonly IssueStatus[],
+  change: (one: { status: IssueStatus } | { priority: IssuePriority }) => void,
+): Command[] {
+  return [
+    ...nextStatuses.map((status) => ({
+      name: `Set the status to ${statusNames[status]}`,
+      isValue: true,
+      run: () => change({ status }),
+    })),
+    ...priorities.map((priority) => ({
+      name: `Set the priority to ${priorityNames[priority]}`,
+      isValue: true,
+      run: () => change({ priority }),
+    })),
+  ];
+}
 
 interface QuickChanges {
   commands: Command[];
@@ -26,13 +47,19 @@ export function useQuickChanges(issues: readonly IssueRow[], targets: () => read
   };
   const assignee = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
   return {
-    commands: [
+    commands: ofIssue([
       { key: 's', name: 'Change the status', run: () => open('status', targets()) },
       { key: 'p', name: 'Change the priority', run: () => open('priority', targets()) },
-      { key: 'a', name: 'Change the assignee', run: () => open('assignee', targets()) },
+      {
+        key: 'a',
+        name: 'Change the assignee',
+        run: () => open('assignee', targets()),
+        assign: (person) => void change(rows(targets()), { assignee: person }),
+      },
       { key: 'l', name: 'Change the labels', run: () => open('labels', targets()) },
       { key: 'i', name: 'Assign to me', run: () => void change(rows(targets()), { assignee }) },
-    ],
+      ...valueCommands(statuses, (one) => void change(rows(targets()), one)),
+    ]),
     open,
     dialog: opened !== undefined && rows(opened.keys).length > 0 && (
       <ChangeDialog

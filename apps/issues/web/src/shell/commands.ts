@@ -1,3 +1,4 @@
+import type { User } from '@tessera/contracts';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { onKey } from './keys.ts';
 
@@ -6,10 +7,20 @@ export interface Command {
   name: string;
   /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, or two keys that are pressed one after the other, such as `g b`. */
   key?: string;
+  /** Its part of the palette. Default: commands of the page and the frame. */
+  group?: 'Issue' | 'Go to' | 'Settings';
+  /** One of many similar ones: the palette shows it only after three letters. */
+  isValue?: boolean;
+  /** Assigns the issues of the command to a person. The palette offers it for the people that it finds by name. */
+  assign?: (person: User) => void;
   run: () => void;
 }
 
 const symbols: Readonly<Record<string, string>> = { ArrowLeft: '←', ArrowRight: '→' };
+
+/** Commands that act on the issue of the page, or on those that are chosen in it. */
+export const ofIssue = (commands: readonly Command[]): Command[] =>
+  commands.map((command) => ({ ...command, group: 'Issue' }));
 
 /** The keys of a command as they are shown. */
 export const shownKeys = (key: string) =>

@@ -12,6 +12,7 @@ import { useLiveUpdates } from '../live/use-live-updates.ts';
 import { personName } from '../messages.ts';
 import { preloadPages } from '../pages.ts';
 import type { PaletteProps } from '../palette/palette.tsx';
+import { sectionsOf } from '../settings/sections.ts';
 import { isHosted } from '../sign-in/hosted-sign-in.ts';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
@@ -126,24 +127,39 @@ export function Shell() {
     {
       key: 'g n',
       name: 'Go to the inbox',
+      group: 'Go to' as const,
       run: () => void navigate({ to: '/inbox', search: lastSearch('/inbox') }),
     },
     {
       key: 'g m',
       name: 'Go to my issues',
+      group: 'Go to' as const,
       run: () => void navigate({ to: '/my', search: lastSearch('/my') }),
     },
     {
       key: 'g i',
       name: 'Go to the issues',
+      group: 'Go to' as const,
       run: () => void navigate({ to: '/issues', search: lastSearch('/issues') }),
     },
     {
       key: 'g b',
       name: 'Go to the board',
+      group: 'Go to' as const,
       run: () => void navigate({ to: '/board', search: lastSearch('/board') }),
     },
-    { key: 'g s', name: 'Go to the settings', run: () => void navigate({ to: '/settings' }) },
+    {
+      key: 'g s',
+      name: 'Go to the settings',
+      group: 'Go to' as const,
+      run: () => void navigate({ to: '/settings' }),
+    },
+    ...(user === undefined ? [] : sectionsOf(user)).map(([section, { name }]) => ({
+      name,
+      group: 'Settings' as const,
+      isValue: true,
+      run: () => void navigate({ to: '/settings/$section', params: { section } }),
+    })),
     { key: 'Ctrl+z', name: 'Undo the last change', run: () => void undoLast() },
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
