@@ -61,7 +61,7 @@ export const stories: readonly DemoIssue[] = [
   {
     title: 'VAT is rounded for each line instead of once',
     description:
-      'The total of an invoice differs by up to 4 cents from that of the shop.\n\n| line | net | VAT 19 % |\n| --- | ---: | ---: |\n| 1 | 0.99 | 0.19 |\n| 2 | 0.99 | 0.19 |\n| **sum** | 1.98 | **0.38** |\n\nThe shop computes 0.3762, that is `0.38` here and `0.37` there.',
+      'The total of an invoice differs by up to 4 cents from that of the shop.\n\n| line | net | VAT 19 % |\n| --- | ---: | ---: |\n| 1 | 0.97 | 0.18 |\n| 2 | 0.97 | 0.18 |\n| **sum** | 1.94 | **0.36** |\n\nThe shop computes 19 % of 1.94, which is `0.37`.',
     priority: 'CRITICAL',
     labels: ['bug', 'payments'],
     links: [
