@@ -61,8 +61,10 @@ describe('POST /api/v1/issues/bulk/', () => {
         actor: { id: ann.id, username: ann.username },
       },
     ]);
+    expect(outcomesOf(await bulk(ann, [one.id], { due_on: '2026-12-31' }))).toEqual(['changed']);
+    expect(outcomesOf(await bulk(ann, [one.id], { due_on: null }))).toEqual(['changed']);
     expect(outcomesOf(await bulk(ann, ids, { priority: 'URGENT' }))).toEqual(Array(3).fill('unchanged'));
-    expect(await historyOf(ann, one)).toHaveLength(2);
+    expect(await historyOf(ann, one)).toHaveLength(4);
   });
 
   it('changes the status within the workflow, as a single change does', async () => {

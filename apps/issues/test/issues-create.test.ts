@@ -21,7 +21,12 @@ const countIssues = () => app.sql('SELECT count(*) FROM issues');
 describe('POST /api/v1/issues/', () => {
   it('returns 201 with the issue, its URL and its ETag', async () => {
     const response = await ann
-      .post(issuesPath, { title: 'Printer', description: 'It does **not** print.', priority: 'HIGH' })
+      .post(issuesPath, {
+        title: 'Printer',
+        description: 'It does **not** print.',
+        priority: 'HIGH',
+        due_on: '2026-12-31',
+      })
       .expect(201);
     const issue = issueIn(response);
     expect(response.headers.location).toBe(`${publicBaseUrl}/api/v1/issues/${issue.id}/`);
@@ -40,6 +45,7 @@ describe('POST /api/v1/issues/', () => {
       allowed_transitions: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
       reporter: { id: ann.id, username: ann.username },
       assignee: null,
+      due_on: '2026-12-31',
       links: [],
       labels: [],
       links_count: 0,
@@ -279,6 +285,9 @@ describe('POST /api/v1/issues/', () => {
     ['priority', { title: 'x', priority: 'MAJOR' }],
     ['priority', { title: 'x', priority: 3 }],
     ['priority', { title: 'x', priority: null }],
+    ['due_on', { title: 'x', due_on: '2026-02-29' }],
+    ['due_on', { title: 'x', due_on: '0000-01-01' }],
+    ['due_on', { title: 'x', due_on: '2026-12-31T00:00:00Z' }],
     ['status', { title: 'x', status: 'open' }],
     ['assignee_id', { title: 'x', assignee_id: 'bob' }],
     ['assignee_email', { title: 'x', assignee_email: 'bob' }],

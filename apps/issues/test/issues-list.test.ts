@@ -380,6 +380,8 @@ describe('filters', () => {
     ['created_before', 'created_before=0000-01-01'],
     ['updated_after', 'updated_after=9999-12-31T23:59:59-23:59'],
     ['updated_before', 'updated_before='],
+    ['due_after', 'due_after=2026-02-30'],
+    ['due_before', 'due_before=0000-01-01'],
     ['ordering', 'ordering=colour'],
     ['ordering', 'ordering='],
     ['ordering', 'ordering=title,title'],
@@ -431,9 +433,31 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, assignee, reporter, link, external, label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
+  });
+
+  it('find issues by their due date, and list them in its order, those without one last', async () => {
+    const dues = ['2020-01-02', null, '2020-01-01', '2999-01-01', null];
+    for (const [index, due_on] of dues.entries())
+      await createIssue(bob, { title: `due ${index}`, due_on, links: [{ type: 'invoice', ref: 'due' }] });
+    const done = await createIssue(bob, { title: 'done', due_on: '2020-01-01' });
+    await bob.post(issuePath(done, 'status/'), { status: 'CLOSED' }).expect(200);
+    const of = async (query: string) => titles(`?link=invoice:due${query}`);
+    expect(await of('&ordering=due_on')).toEqual(['due 2', 'due 0', 'due 3', 'due 1', 'due 4']);
+    expect(await of('&ordering=-due_on')).toEqual(['due 4', 'due 1', 'due 3', 'due 0', 'due 2']);
+    expect(await of('&due_after=2020-01-02&ordering=due_on')).toEqual(['due 0', 'due 3']);
+    expect(await of('&due_after=2020-01-01&due_before=2020-01-02')).toEqual(['due 2']);
+    expect(await of('&is_overdue=true&ordering=due_on')).toEqual(['due 2', 'due 0']);
+    expect(await of('&is_overdue=false')).toEqual(['due 4', 'due 3', 'due 1']);
+    for (const query of ['ordering=due_on', 'ordering=-due_on,title', 'ordering=due_on&reporter=me']) {
+      const whole = await list(`?${query}&limit=200`, bob);
+      const pages = await followLinks<IssueSummary>(bob, `${issuesPath}?${query}&limit=3`);
+      expect(pages.flat().map(({ key }) => key)).toEqual(whole.map(({ key }) => key));
+    }
+    expect(await titles('?reporter=me&is_overdue=true&search=done', bob)).toEqual([]);
+    expect(await titles('?reporter=me&is_overdue=true&ordering=-number', bob)).toEqual(['due 2', 'due 0']);
   });
 });
 

@@ -48,9 +48,16 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
       description: null,
       priority: 'urgent',
       assignee_id: bob.id,
+      due_on: '2026-12-31',
       links: [{ type: 'invoice', ref: '1' }],
     });
-    expect(changed).toMatchObject({ title: 'new', description: '', priority: 'URGENT', version: 2 });
+    expect(changed).toMatchObject({
+      title: 'new',
+      description: '',
+      priority: 'URGENT',
+      due_on: '2026-12-31',
+      version: 2,
+    });
     expect(changed.assignee).toEqual({ id: bob.id, username: bob.username });
     const line = (kind: string, field: string | null, old: unknown, value: unknown) => ({
       kind,
@@ -64,6 +71,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
       line('updated', 'description', description, ''),
       line('updated', 'priority', 'MEDIUM', 'URGENT'),
       line('updated', 'assignee', null, { id: bob.id, username: bob.username }),
+      line('updated', 'due_on', null, '2026-12-31'),
       line('link_added', null, null, expect.objectContaining({ type: 'invoice', ref: '1' })),
     ]);
   });

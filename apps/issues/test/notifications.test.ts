@@ -59,6 +59,44 @@ async function notified(people: TestPerson[], act: () => PromiseLike<unknown>, o
   return found;
 }
 
+describe('the day before an issue is due, and on that day,', () => {
+  it('the assignee and the watchers of an open issue are notified once, over two replicas', async () => {
+    const issue = await createIssue(ann, { assignee_id: bob.id, due_on: '2999-01-10' });
+    const late = await createIssue(ann, { due_on: '2999-01-01' });
+    const closed = await createIssue(ann, { due_on: '2999-01-10' });
+    await ann.post(issuePath(closed, 'status/'), { status: 'CLOSED' }).expect(200);
+    await eve.put(issuePath(issue, 'watch/')).expect(200);
+    const [reporter, assignee, watcher] = ['watching', 'assigned', 'watching'].map((reason) => [
+      `${reason} issue.due`,
+    ]);
+    const on = (day: string) => async () => {
+      const replicas = [1, 2].map(() => new NotificationRepository(app.database, () => new Date(day)));
+      for (let round = 0; round < 3; round += 1)
+        await Promise.all(replicas.map((replica) => replica.notify()));
+    };
+    const people = [ann, bob, eve];
+    expect(await notified(people, on('2999-01-08T23:59:59Z'))).toEqual([[], [], []]);
+    expect(await notified(people, on('2999-01-09T00:00:00Z'))).toEqual([reporter, assignee, watcher]);
+    expect(await notified(people, on('2999-01-09T23:00:00Z'))).toEqual([[], [], []]);
+    await bob.delete(issuePath(issue, 'watch/')).expect(204);
+    expect(await notified(people, on('2999-01-10T00:00:00Z'))).toEqual([reporter, assignee, watcher]);
+    expect(await notified(people, on('2999-01-11T00:00:00Z'))).toEqual([[], [], []]);
+    await ann.patch(issuePath(issue), { due_on: '2999-01-12' }).expect(200);
+    await untilNotified(app);
+    expect(await notified([ann], on('2999-01-12T00:00:00Z'))).toEqual([reporter]);
+    const rows = await app.sql<{ remind_on: unknown }>(
+      `SELECT remind_on FROM issues WHERE id = ANY($1::uuid[])`,
+      [[issue.id, late.id, closed.id]],
+    );
+    expect(rows).toEqual(Array(3).fill({ remind_on: null }));
+    const event = { data: { issue_key: issue.key, due_on: '2999-01-12', assignee_id: bob.id } };
+    const { body } = await ann.get('/api/v1/events/?limit=200').expect(200);
+    expect(body.events.filter(({ type }: { type: string }) => type === 'issue.due').at(-1)).toMatchObject(
+      event,
+    );
+  });
+});
+
 describe('an event notifies', () => {
   it('the assignee and the mentioned people of a new issue, each once with the stronger reason', async () => {
     const draft = { assignee_id: bob.id, description: `@${bob.username} and @${eve.username}` };

@@ -311,7 +311,7 @@ describe(`among ${count} issues`, () => {
     );
     // The watchers of one change, and then those of the nine deferred ones.
     for (const [statement, more] of [
-      [notifyOfEvents(10), 0],
+      [notifyOfEvents(10, '2026-12-31'), 0],
       [notifyOfDeferred, 8],
     ] as const) {
       const { text, values } = statement;

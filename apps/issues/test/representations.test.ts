@@ -169,6 +169,8 @@ const actions = {
     ann.patch(issuePath(issue), { description: `Text ${choice} for @name-${choice % 4}` }),
   priority: ({ ann, issue, choice }: Call) =>
     ann.patch(issuePath(issue), { priority: issuePriorities[choice % 5] }),
+  due: ({ ann, issue, choice }: Call) =>
+    ann.patch(issuePath(issue), { due_on: [null, '2026-12-31', '2027-01-01'][choice % 3] }),
   assignee: ({ ann, bob, issue, choice }: Call) =>
     ann.patch(issuePath(issue), { assignee_id: [null, ann.id, bob.id][choice % 3] }),
   status: ({ ann, issue, choice }: Call) =>
@@ -201,7 +203,8 @@ const actions = {
         { status: issueStatuses[choice % 5] },
         { labels: { add: ['Bug'], remove: ['UI'] } },
         { assignee_id: ann.id },
-      ][choice % 4],
+        { due_on: '2026-12-30' },
+      ][choice % 5],
     }),
   putLink: ({ ann, issue, choice }: Call) =>
     ann.post(issuePath(issue, 'links/'), {

@@ -43,7 +43,9 @@ describe('the database schema', () => {
       only('issue_search_words_idx'),
       only('issue_watchers_user_idx'),
       only('issues_created_idx'),
+      only('issues_due_idx'),
       only('issues_labels_idx'),
+      only('issues_remind_idx'),
       only('issues_title_idx'),
       only('issues_updated_idx'),
       only('notifications_concerned_idx'),
@@ -192,7 +194,7 @@ describe('the database schema', () => {
   });
 
   it.each([
-    ['issues_rev', 'issues', ['event_tx', 'search']],
+    ['issues_rev', 'issues', ['event_tx', 'remind_on', 'search']],
     ['comments_rev', 'comments', ['words']],
   ])('has a trigger %s for each other column of %s', async (trigger, table, others) => {
     const { rows } = await client.query<{ column: string; isWatched: boolean }>(

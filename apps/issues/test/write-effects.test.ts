@@ -70,6 +70,7 @@ const edit = () => ({
   title: 'New',
   description: mentions,
   priority: 'HIGH',
+  due_on: '2026-12-31',
   assignee_id: staff.id,
   links: links(50),
 });

@@ -87,6 +87,12 @@ export interface IssueFilters {
   label?: readonly string[];
   sync?: RetrySyncs['sync'];
   is_open?: boolean;
+  /** On or after this day, such as 2026-12-31. */
+  due_after?: string;
+  /** Before this day. */
+  due_before?: string;
+  /** Whether the issue is open and was due before today, in UTC. */
+  is_overdue?: boolean;
   created_after?: Date | string;
   created_before?: Date | string;
   updated_after?: Date | string;
@@ -135,6 +141,8 @@ interface IssueMembers {
   priority?: IssuePriority;
   assignee_id?: string | null;
   assignee_email?: string;
+  /** A day such as 2026-12-31. */
+  due_on?: string | null;
   /** The complete list, which replaces the current links. */
   links?: readonly LinkDraft[];
   /** The complete list: names of existing labels, or labels of a response, which are found by id. */
@@ -165,6 +173,7 @@ interface BulkMembers {
   status: IssueStatus;
   priority: IssuePriority;
   assignee_id: string | null;
+  due_on: string | null;
   labels: { add?: LabelReferences; remove?: LabelReferences };
 }
 

@@ -64,6 +64,9 @@ const filters: IssueFilters = {
   label: ['billing', 'ui, web'],
   sync: 'failed',
   is_open: true,
+  due_after: '2026-12-01',
+  due_before: '2027-01-01',
+  is_overdue: false,
   created_after: time,
   created_before: time.toISOString(),
   updated_after: time,
@@ -84,7 +87,8 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   createIssue: (client) =>
     client.create({ title: 'a', links: [{ type: 'invoice', ref: '1' }], labels: ['billing'] }),
   getIssue: (client) => client.get('ISS-1'),
-  patchIssue: (client) => client.update(1, { title: 'b', assignee_id: null, version: 1 }),
+  patchIssue: (client) =>
+    client.update(1, { title: 'b', assignee_id: null, due_on: '2026-12-31', version: 1 }),
   listLabels: (client) => client.labels(),
   getLabel: (client) => client.label(id),
   createLabel: (client) => client.createLabel({ name: 'billing' }),

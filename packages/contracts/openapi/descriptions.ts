@@ -149,6 +149,7 @@ const members: Readonly<Record<string, string>> = {
   disabled_at: 'When the client was disabled for good; null for an active one.',
   display_name: 'The name that people see.',
   duration_ms: 'How long it took, in milliseconds.',
+  due_on: 'The day on which the issue is due; null for none.',
   e: 'The exponent of the key.',
   email: 'The e-mail address.',
   email_verified: 'Whether the e-mail address is verified.',

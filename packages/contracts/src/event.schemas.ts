@@ -106,6 +106,11 @@ export const issueEvents = {
     'Fields changed on both sides since the last sync.',
     { ...ofChange, changed },
   ),
+  'issue.due': event('issue.due', 'IssueDueEvent', 'An open issue is due on this day (UTC) or the next.', {
+    ...ofChange,
+    due_on: z.iso.date().describe('The day on which it is due.'),
+    assignee_id: uuid().optional().describe('The assignee. Absent without one.'),
+  }),
 } as const;
 export type IssueEventType = keyof typeof issueEvents;
 export type IssueEvent = z.output<(typeof issueEvents)[IssueEventType]>;
@@ -204,6 +209,7 @@ export const issueEventFeedSchema = feedPage(
     issueEvents['issue.link_removed'],
     issueEvents['issue.synced'],
     issueEvents['issue.sync_conflict'],
+    issueEvents['issue.due'],
   ],
   {},
 );

@@ -25,7 +25,7 @@ interface IssueBulkServiceDependencies {
 /** A change of many issues, with resolved people and labels. */
 export type BulkChange =
   | { status: IssueStatus }
-  | { fields: Pick<IssueFields, 'priority' | 'assigneeId'> }
+  | { fields: Pick<IssueFields, 'priority' | 'assigneeId' | 'dueOn'> }
   | { added: readonly IssueLabel[]; removed: readonly IssueLabel[] };
 
 /** The outcome for one issue. */
@@ -42,9 +42,10 @@ export class IssueBulkService {
   /** Looks up the assignee and the labels. Throws a 422 problem if one does not exist. */
   async resolve(actor: Actor, body: BulkChangeBody): Promise<BulkChange> {
     const { people, labels } = this.#dependencies;
-    const { status, priority, assignee_id: id } = body;
+    const { status, priority, assignee_id: id, due_on: dueOn } = body;
     if (status !== undefined) return { status };
     if (priority !== undefined) return { fields: { priority } };
+    if (dueOn !== undefined) return { fields: { dueOn } };
     if (body.labels !== undefined) {
       const [added, removed] = await Promise.all([
         labels.resolve(body.labels.add, 'labels.add'),

@@ -15,7 +15,7 @@ interface FieldDefinition {
   name: string;
   /** Its column of the table `issues`, and the type of the column. */
   column: string;
-  type: 'text' | 'uuid' | 'issue_priority';
+  type: 'text' | 'uuid' | 'issue_priority' | 'date';
 }
 
 /** The fields that people write, in the order of their history entries. Statements and history are derived from it. */
@@ -24,6 +24,7 @@ export const issueFields = {
   description: { name: 'description', column: 'description', type: 'text' },
   priority: { name: 'priority', column: 'priority', type: 'issue_priority' },
   assigneeId: { name: 'assignee', column: 'assignee_id', type: 'uuid' },
+  dueOn: { name: 'due_on', column: 'due_on', type: 'date' },
 } as const satisfies Record<keyof IssueFields, FieldDefinition>;
 
 export const issueFieldNames = Object.keys(issueFields) as (keyof IssueFields)[];

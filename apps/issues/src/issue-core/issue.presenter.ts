@@ -96,6 +96,7 @@ export class IssuePresenter {
       allowed_transitions: [...allowedTransitions(issue.status)],
       reporter: presentPerson(issue.reporterId, issue.reporterName),
       assignee: presentPerson(issue.assigneeId, issue.assigneeName),
+      due_on: issue.dueOn,
       labels: issue.labels,
       external: presentExternal(issue),
       comments_count: issue.commentsCount,
@@ -202,6 +203,7 @@ export function readNewIssue(body: CreateIssue): IssueDraft {
     priority: body.priority,
     status: body.status,
     assignee: readAssignee(body) ?? null,
+    dueOn: body.due_on,
     links: body.links.map(readLink),
     labels: body.labels,
   };
@@ -214,6 +216,7 @@ export function readIssueEdit(body: UpdateIssue): IssueEdit {
     priority: body.priority,
     status: body.status,
     assignee: readAssignee(body),
+    dueOn: body.due_on,
     links: body.links?.map(readLink),
     labels: body.labels,
   };

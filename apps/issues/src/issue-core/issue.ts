@@ -27,6 +27,8 @@ export interface IssueDraft {
   priority: IssuePriority;
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null;
+  /** A day such as 2026-12-31. */
+  dueOn: string | null;
   links: LinkDraft[];
   labels: LabelReference[];
 }
@@ -38,6 +40,7 @@ export interface IssueEdit {
   priority: IssuePriority | undefined;
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null | undefined;
+  dueOn: string | null | undefined;
   links: LinkDraft[] | undefined;
   labels: LabelReference[] | undefined;
 }
@@ -48,6 +51,7 @@ export interface NewIssue {
   description: string;
   priority: IssuePriority;
   assigneeId: string | null;
+  dueOn: string | null;
   /** The people that the description mentions. */
   mentionIds: readonly string[];
   links: NewLink[];
@@ -60,6 +64,7 @@ export interface IssueState extends IssueParties {
   title: string;
   description: string;
   priority: IssuePriority;
+  dueOn: string | null;
   status: IssueStatus;
   version: number;
   rev: number;
@@ -72,6 +77,7 @@ export interface IssueFields {
   description?: string | undefined;
   priority?: IssuePriority | undefined;
   assigneeId?: string | null | undefined;
+  dueOn?: string | null | undefined;
 }
 
 /** All members are written, also those that are undefined, so that the compiler finds a forgotten one. */

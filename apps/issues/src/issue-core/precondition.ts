@@ -21,7 +21,7 @@ export function etagOf(issue: IssueWithLinks, text: string): string {
   return `"${overwritable(issue)}-${shortHash(text)}"`;
 }
 
-// `version` covers title, description, priority and assignee. A change of an issue cannot rename a label, so label
+// `version` covers title, description, priority, assignee and due date. A change of an issue cannot rename a label, so label
 // names are excluded, and so is the link that the first sync adds.
 function overwritable({ version, status, links, labels }: IssueWithLinks): string {
   const ids = labels.length === 0 ? [] : [labels.map(({ id }) => id).sort()];
@@ -34,8 +34,7 @@ export function shortHash(text: string): string {
 }
 
 /**
- * Returns a precondition that is true until a client changes title, description, priority, assignee, status, links or
- * labels.
+ * Returns a precondition that is true until a client changes a field of an issue, its status, links or labels.
  */
 export function ifUnchanged(issue: IssueWithLinks): Precondition {
   return { ifMatch: `"${overwritable(issue)}-"` };

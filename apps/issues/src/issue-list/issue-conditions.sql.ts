@@ -1,6 +1,7 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
+import { openStatuses } from '../issue-core/issue-status.ts';
 import { selectSynced } from '../issue-store/issue.sql.ts';
 import type { IssueFilters, IssueListRequest, SortField, SortKey, SortValue } from './issue-list.ts';
 
@@ -20,6 +21,9 @@ export function literal(value: number): Sql {
   return Prisma.raw(String(Math.trunc(value)));
 }
 
+/** An issue without a due date is the last. */
+const dueOn = Prisma.sql`coalesce(i.due_on, 'infinity'::date)`;
+
 /** The indexed expression of each sort field, and the expression of its value in a cursor. */
 export const sorting: Readonly<
   Record<SortField, { order: Sql; bound: (value: SortValue | undefined) => Sql }>
@@ -34,6 +38,7 @@ export const sorting: Readonly<
   },
   priority: { order: Prisma.sql`i.priority`, bound: (value) => Prisma.sql`${value}::issue_priority` },
   status: { order: Prisma.sql`i.status`, bound: (value) => Prisma.sql`${value}::issue_status` },
+  due_on: { order: dueOn, bound: (value) => Prisma.sql`${value}::date` },
   number: { order: Prisma.sql`i.number`, bound: (value) => Prisma.sql`${value}::int` },
   title: {
     order: Prisma.sql`lower(i.title) COLLATE "C"`,
@@ -91,9 +96,20 @@ export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each
     ...links.map((link) => isAmong(selectLinked(link), lookup)),
     ...given(labelIds, hasLabels),
     ...given(filters.sync, (sync) => isAmong(selectSynced(sync, tracker), lookup)),
+    ...dueConditions(filters),
     ...createdConditions(filters),
     ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
     ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
+  ];
+}
+
+function dueConditions({ dueFrom, dueBefore, isOverdue }: IssueFilters): Sql[] {
+  const wasDue = Prisma.sql`${dueOn} < (now() AT TIME ZONE 'UTC')::date`;
+  const overdue = every([wasDue, ...anyOf('status', openStatuses)]);
+  return [
+    ...given(dueFrom, (day) => Prisma.sql`(${dueOn} >= ${day}::date AND i.due_on IS NOT NULL)`),
+    ...given(dueBefore, (day) => Prisma.sql`${dueOn} < ${day}::date`),
+    ...given(isOverdue, (is) => (is ? overdue : Prisma.sql`NOT (${overdue})`)),
   ];
 }
 
@@ -163,6 +179,7 @@ export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest
     ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
   ];
   const created = createdConditions(filters);
+  const due = dueConditions({ ...filters, isOverdue: filters.isOverdue === true ? true : undefined });
   return [
     ...given(references, (some) => where(isOneOf(some))),
     ...links.map(selectLinked),
@@ -175,6 +192,7 @@ export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest
         ' UNION ALL ',
       ),
     ),
+    ...(due.length > 0 ? [where(every(due))] : []),
     ...anyOf('status', statuses).map(where),
     ...anyOf('priority', priorities).map(where),
     ...(updated.length > 0 ? [where(every(updated))] : []),

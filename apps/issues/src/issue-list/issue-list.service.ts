@@ -32,6 +32,7 @@ import {
   type IssueListRequest,
   type KnownPage,
   type ListedIssue,
+  noDay,
   offsetMax,
   type SortValue,
 } from './issue-list.ts';
@@ -270,7 +271,7 @@ function endOf(
   if (listed?.isSearched) return [];
   if (summary === undefined) return undefined;
   const issue: IssueSummary = JSON.parse(summary.place ?? summary.text);
-  return sort.map(({ field }) => issue[field]);
+  return sort.map(({ field }) => issue[field] ?? noDay);
 }
 
 function isUnfiltered({ filters }: IssueListRequest): boolean {

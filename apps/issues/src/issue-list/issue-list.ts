@@ -22,6 +22,9 @@ export interface SortKey {
 /** The value of a sort key. A cursor contains one value per key. */
 export type SortValue = string | number;
 
+/** The sort value of an issue without a day. */
+export const noDay = 'infinity';
+
 /** The filters of a list. An absent filter matches every issue. */
 export interface IssueFilters {
   /** Ids and numbers of issues, sorted. */
@@ -35,6 +38,11 @@ export interface IssueFilters {
   /** Names. */
   labels?: readonly string[] | undefined;
   sync?: SyncFilter | undefined;
+  /** Days. */
+  dueFrom?: string | undefined;
+  dueBefore?: string | undefined;
+  /** Whether the issue is open and was due before today. */
+  isOverdue?: boolean | undefined;
   createdFrom?: Date | undefined;
   createdBefore?: Date | undefined;
   updatedFrom?: Date | undefined;

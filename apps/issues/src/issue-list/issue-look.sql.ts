@@ -22,18 +22,36 @@ const nearMax = { index: 1_000, issues: 200 };
 /** Maximum number of issues that one filter finds, and that are then read. */
 const rareMax = 250;
 
-/** The columns of the row `i` that filters and orders need; only the last two are not in the index of the order by creation. */
-function lookedColumns({ sort, labelIds }: TrackedRequest): Sql {
-  const isByTitle = sort.some(({ field }) => field === 'title');
-  const columns =
-    'i.id, i.created_at, i.status, i.priority, i.assignee_id, i.reporter_id, i.updated_at, i.number';
-  const more = `${isByTitle ? ', i.title' : ''}${labelIds === undefined ? '' : ', i.label_ids'}`;
-  return Prisma.raw(columns + more);
+/** The columns of the index of the order by creation. */
+const covered = [
+  'id',
+  'created_at',
+  'status',
+  'priority',
+  'assignee_id',
+  'reporter_id',
+  'updated_at',
+  'number',
+];
+
+/** The columns of the row `i` that filters and orders need, and that the index does not have. */
+function otherColumns({ sort, labelIds, filters }: TrackedRequest): string[] {
+  const { dueFrom, dueBefore, isOverdue } = filters;
+  const needed = [
+    ...sort.map(({ field }) => field),
+    ...(labelIds === undefined ? [] : ['label_ids']),
+    ...([dueFrom, dueBefore, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
+  ];
+  return [...new Set(needed)].filter((name) => !covered.includes(name));
+}
+
+function lookedColumns(request: TrackedRequest): Sql {
+  return Prisma.raw([...covered, ...otherColumns(request)].map((name) => `i.${name}`).join(', '));
 }
 
 /** Whether each issue costs a look into a table. */
-function kindOf({ sort, labelIds }: TrackedRequest): keyof typeof lookMax {
-  return labelIds !== undefined || sort.some(({ field }) => field === 'title') ? 'issues' : 'index';
+function kindOf(request: TrackedRequest): keyof typeof lookMax {
+  return otherColumns(request).length > 0 ? 'issues' : 'index';
 }
 
 /** The first steps of a list or a count, as CTEs, and what comes of them. */

@@ -1,3 +1,4 @@
+import { orderingFields } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
   afterPlace,
@@ -14,7 +15,9 @@ import { hasOwnWords, hasWords, indexedIssues, isRare, isRareInComments } from '
 
 /** The columns that a page and its cursor contain. */
 export const columns = Prisma.raw(
-  'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at, i.label_ids',
+  ['id', 'rev', 'reporter_id', 'assignee_id', 'label_ids', ...orderingFields]
+    .map((name) => `i.${name}`)
+    .join(', '),
 );
 
 /** Maximum number of issues of a list that a search looks at without the index of words. */

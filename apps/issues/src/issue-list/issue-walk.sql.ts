@@ -20,6 +20,7 @@ const indexedOrders = [
   'updated_at created_at id',
   'priority created_at id',
   'status created_at id',
+  'due_on created_at id',
   'title created_at id',
   'number',
 ];

@@ -58,9 +58,9 @@ export function insertIssue(
   const fields = issueFieldNames.map((name) => ({ ...issueFields[name], value: issue[name] }));
   return Prisma.sql`
     WITH i AS (
-      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, ${Prisma.raw(fields.map(({ column }) => column).join(', '))})
+      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, remind_on, ${Prisma.raw(fields.map(({ column }) => column).join(', '))})
       VALUES (${uuidv7()}::uuid, ${by.actorId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
-              ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))},
+              ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))}, ${dayBefore(issue.dueOn)},
               ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))})
       RETURNING ${written}
     ) ${hasLinks ? Prisma.sql`, put AS (${putLinks(issue.links, by.actorId)})` : Prisma.empty}
@@ -130,6 +130,7 @@ function assignments(
     ...(fields.title === undefined && fields.description === undefined
       ? []
       : [wordsAssignment(fields, title)]),
+    ...(fields.dueOn === undefined ? [] : [Prisma.sql`remind_on = ${dayBefore(fields.dueOn)}`]),
     ...(fields.description === undefined ? [] : [Prisma.sql`mention_ids = ${[...mentionIds]}::uuid[]`]),
     ...(labels === undefined ? [] : [Prisma.sql`label_ids = ${labels.map(({ id }) => id)}::uuid[]`]),
     ...(statuses.length === 0 ? [] : statusAssignments(statuses)),
@@ -170,6 +171,11 @@ function statusAssignments(statuses: readonly IssueStatus[]): Prisma.Sql[] {
     Prisma.sql`status = ${statuses.at(-1)}::issue_status`,
     ...[...dates].map(([column, value]) => Prisma.sql`${Prisma.raw(column)} = ${value}`),
   ];
+}
+
+// The day of the first reminder.
+function dayBefore(day: string | null): Prisma.Sql {
+  return Prisma.sql`${day}::date - 1`;
 }
 
 function typed(value: string | null, type: string): Prisma.Sql {

@@ -6,10 +6,14 @@ import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
 import { issueFields } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 
-const fields = Object.entries(issueFields).map(([key, { column }]) => ({ key, column }));
+const fields = Object.entries(issueFields).map(([key, { column, type }]) => ({
+  key,
+  // A day is a text, which has no time zone.
+  value: `i.${column}${type === 'date' ? '::text' : ''}`,
+}));
 
 /** Columns that no reader of an issue needs. */
-type HiddenMember = 'reporterWatches' | 'eventTx';
+type HiddenMember = 'reporterWatches' | 'eventTx' | 'remindOn';
 
 /** Every column of `issues` that is shown, by the member of its row. One that is left out does not compile. */
 const columns = {
@@ -19,6 +23,7 @@ const columns = {
   description: issueFields.description.column,
   priority: issueFields.priority.column,
   assigneeId: issueFields.assigneeId.column,
+  dueOn: issueFields.dueOn.column,
   status: 'status',
   reporterId: 'reporter_id',
   version: 'version',
@@ -43,16 +48,12 @@ export const issueColumns = Prisma.raw(`${shortColumns}, ${description}, ${menti
 /** The fields of the row `i` without its title, which links have, too. */
 export const untitledColumns = fields
   .filter(({ key }) => key !== 'title')
-  .map(({ key, column }) => `i.${column} AS "${key}"`)
+  .map(({ key, value }) => `${value} AS "${key}"`)
   .join(', ');
 
-/** The columns of the row `i` by the members of an `IssueState`. One that is left out does not compile. */
-const stateMembers: Record<keyof IssueState, string> = {
+/** The other columns of the row `i` by the members of an `IssueState`. One that is left out does not compile. */
+const stateMembers: Record<Exclude<keyof IssueState, keyof typeof issueFields>, string> = {
   id: columns.id,
-  title: columns.title,
-  description: columns.description,
-  priority: columns.priority,
-  assigneeId: columns.assigneeId,
   status: columns.status,
   reporterId: columns.reporterId,
   version: columns.version,
@@ -60,9 +61,10 @@ const stateMembers: Record<keyof IssueState, string> = {
   resolvedAt: columns.resolvedAt,
 };
 const stateColumns = Prisma.raw(
-  Object.entries(stateMembers)
-    .map(([member, column]) => `i.${column} AS "${member}"`)
-    .join(', '),
+  [
+    ...fields.map(({ key, value }) => `${value} AS "${key}"`),
+    ...Object.entries(stateMembers).map(([member, column]) => `i.${column} AS "${member}"`),
+  ].join(', '),
 );
 
 /** The condition that the row `i` is the issue that a path names. */

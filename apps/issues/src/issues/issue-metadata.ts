@@ -23,6 +23,7 @@ const described: Readonly<Record<string, FieldDescription>> = {
   },
   assignee_id: { type: 'field', required: false, read_only: false, label: 'Assignee' },
   assignee_email: { type: 'email', required: false, read_only: false, label: 'E-mail of the assignee' },
+  due_on: { type: 'date', required: false, read_only: false, label: 'Due on' },
   links: {
     type: 'list',
     required: false,

@@ -116,11 +116,12 @@ export class IssueService {
   /** A draft with its people and labels looked up: the one part of a creation that may have to ask another service. */
   async resolve(actor: Actor, draft: IssueDraft): Promise<NewIssue> {
     assertStatus(draft.status, initialStatus);
-    const { title, description, priority, assignee } = draft;
+    const { title, description, priority, assignee, dueOn } = draft;
     return {
       title,
       description,
       priority,
+      dueOn,
       assigneeId: assignee === null ? null : await this.#resolveAssignee(actor, assignee),
       mentionIds: await this.#mentions.resolve(description),
       links: await this.#resolveLinks(actor, draft.links, {
@@ -201,11 +202,12 @@ export class IssueService {
   }
 
   async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<Complete<WantedIssue>> {
-    const { title, description, priority, assignee } = edit;
+    const { title, description, priority, assignee, dueOn } = edit;
     return {
       title,
       description,
       priority,
+      dueOn,
       assigneeId:
         assignee === null || assignee === undefined
           ? assignee

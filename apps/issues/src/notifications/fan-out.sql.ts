@@ -8,6 +8,7 @@ import {
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { oneOf } from '../issue-store/issue.sql.ts';
+import { hasReminders } from '../issue-store/reminder.sql.ts';
 import { noActor, retention, retentionAfterRead } from './notification.sql.ts';
 
 /** Maximum number of watchers of an issue who are notified of a change. */
@@ -24,6 +25,7 @@ const deferredWatchersMax = 50_000;
 /** The events of which all watchers are notified. That of the first type stands for a change with several. */
 const watchedTypes: readonly NotificationType[] = [
   'issue.sync_conflict',
+  'issue.due',
   'issue.commented',
   'issue.status_changed',
   'issue.updated',
@@ -106,7 +108,7 @@ const writeNotifications = Prisma.sql`
  * further changes are notified by `notifyOfDeferred`, so that the events of others need not wait for them. The planner
  * cannot estimate the recipients, so subqueries and a limit make it find their rows by indexes.
  */
-export const notifyOfEvents = (limit: number) => Prisma.sql`
+export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
   WITH ${unreadEvents(Prisma.sql, 'notifications', limit)}, relevant AS MATERIALIZED (
     SELECT e.tx, e.id AS event_id, e.type, e.subject_id AS issue_id, coalesce(e.rev, -e.id) AS change, e.at, e.data,
            coalesce((e.data ->> 'actor_id')::uuid, ${noActor}) AS actor_id, (e.data ->> 'comment_id')::uuid AS comment_id,
@@ -164,7 +166,8 @@ export const notifyOfEvents = (limit: number) => Prisma.sql`
   SELECT (SELECT count(*)::int FROM page) AS count,
          EXISTS (SELECT FROM recipients) AS "hasWritten",
          EXISTS (SELECT FROM deferred) OR EXISTS (SELECT FROM deferred_notifications) AS "hasDeferred",
-         EXISTS (SELECT FROM notifications WHERE snoozed_until <= now()) AS "hasDue"`;
+         EXISTS (SELECT FROM notifications WHERE snoozed_until <= now()) AS "hasDue",
+         ${hasReminders(today)} AS "hasReminders"`;
 
 /**
  * Makes the notifications of the deferred changes of one actor. A person gets one row for all changes of the statement: the

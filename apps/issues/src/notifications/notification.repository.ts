@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import { recordReminders } from '../issue-store/reminder.sql.ts';
 import {
   endSnoozes,
   eventsAfterFailure,
@@ -27,31 +28,41 @@ type NotificationRow = { unreadCount: number } & (Notification | { id: null });
 /** The notifications of people. One reader of the events writes them. */
 export class NotificationRepository {
   readonly #database: Database;
+  readonly #now: () => Date;
   #eventsMax = eventsMax;
 
-  constructor(database: Database) {
+  /** `now`: the clock of the reminders. */
+  constructor(database: Database, now = () => new Date()) {
     this.#database = database;
+    this.#now = now;
   }
 
   /**
-   * Makes the notifications of the next unread events, and of the deferred changes of one actor, and ends the snoozes whose
-   * time has come. Returns true if there may be more. `onWritten` is called if people have other notifications than before.
+   * Makes the notifications of the next unread events, and of the deferred changes of one actor, ends the snoozes whose
+   * time has come, and records the reminders of the day. Returns true if there may be more. `onWritten` is called if people have other notifications than before.
    */
   async notify(onWritten: () => void = () => undefined): Promise<boolean> {
     const asked = this.#eventsMax;
+    const today = this.#now().toISOString().slice(0, 10);
     // Many events of issues with many watchers may take longer than the timeout. After a failure, statements are small
     // until all events are read.
     this.#eventsMax = eventsAfterFailure;
-    const [page] = await this.#database.$queryRaw<(Written & { count: number; hasDue: boolean })[]>(
-      notifyOfEvents(asked),
-    );
+    const [page] = await this.#database.$queryRaw<
+      (Written & { count: number; hasDue: boolean; hasReminders: boolean })[]
+    >(notifyOfEvents(asked, today));
     const hasMore = page !== undefined && page.count >= asked;
     if (asked === eventsMax || !hasMore) this.#eventsMax = eventsMax;
     const deferred = page?.hasDeferred === true ? notifyOfDeferred : undefined;
     const [turn] = deferred === undefined ? [] : await this.#database.$queryRaw<Written[]>(deferred);
     const [ended] = page?.hasDue === true ? await this.#database.$queryRaw<Written[]>(endSnoozes) : [];
+    const [reminders] =
+      page?.hasReminders === true
+        ? await this.#database.$queryRaw<{ count: number }[]>(recordReminders(today))
+        : [];
+    // The next run reads their events.
+    const hasReminded = reminders !== undefined && reminders.count > 0;
     if (page?.hasWritten === true || turn?.hasWritten === true || ended?.hasWritten === true) onWritten();
-    return hasMore || turn?.hasDeferred === true;
+    return hasMore || hasReminded || turn?.hasDeferred === true;
   }
 
   /** Returns a page of the notifications of a person, the newest first, and the number of all unread ones. */

@@ -80,10 +80,7 @@ const newestFirst: IssueListRequest = {
   total: 'capped',
 };
 
-function by(
-  field: 'updated_at' | 'priority' | 'status' | 'title' | 'number',
-  descending: boolean,
-): IssueListRequest {
+function by(field: Exclude<OrderingField, 'created_at'>, descending: boolean): IssueListRequest {
   return { ...newestFirst, total: 'none', sort: completeOrder([{ field, descending }]) };
 }
 
@@ -194,15 +191,16 @@ export function planCases(count: number): PlanCase[] {
       { ...only({ updatedFrom: recent }), sort: by('updated_at', false).sort },
       'issues_updated_idx',
     ),
-    ...(['updated_at', 'priority', 'status', 'title'] as const).flatMap((field) =>
+    ...(['updated_at', 'priority', 'status', 'due_on', 'title'] as const).flatMap((field) =>
       [false, true].map((descending) =>
         list(
           `by ${field}, ${descending ? 'descending' : 'ascending'}`,
           by(field, descending),
-          `issues_${field.replace('_at', '')}_idx`,
+          `issues_${field.replace(/_(?:at|on)/, '')}_idx`,
         ),
       ),
     ),
+    list('overdue issues', only({ isOverdue: true }), 'issues_due_idx issues_created_idx'),
     list('by number', by('number', true), 'issues_number_key'),
     // Filters that each match many issues, and few or none together.
     list(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
-import { issueStatusSchema, priorityInputSchema } from './issue-input.schemas.ts';
+import { daySchema, issueStatusSchema, priorityInputSchema } from './issue-input.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
 import {
   idempotencyHeaders,
@@ -16,7 +16,7 @@ import {
 /** Maximum number of issues in a bulk change. */
 export const bulkIssuesMax = 100;
 
-const changes = ['status', 'priority', 'assignee_id', 'labels'] as const;
+const changes = ['status', 'priority', 'assignee_id', 'due_on', 'labels'] as const;
 const labelList = labelsInput
   .describe('Names of existing labels, or labels from a response, by id.')
   .default([]);
@@ -37,6 +37,7 @@ export const bulkChangeSchema = z
     status: issueStatusSchema.optional(),
     priority: priorityInputSchema.optional(),
     assignee_id: uuid().nullable().optional().describe('Null unassigns.'),
+    due_on: daySchema.nullable().optional().describe('Null for no due date.'),
     labels: z
       .object({ add: labelList, remove: labelList })
       .refine(({ add, remove }) => add.length + remove.length > 0, { error: 'must add or remove a label' })

@@ -45,6 +45,13 @@ const commentText = text()
   .check(atMost(commentMaxLength))
   .meta({ minLength: 1, maxLength: commentMaxLength });
 
+/** A calendar day without a time. PostgreSQL has no year 0. */
+export const daySchema = z.iso
+  .date({ error: 'must be a day such as 2026-12-31' })
+  .refine((day) => day >= '1970-01-01', { error: 'must be in 1970 or later' });
+
+const dueInput = daySchema.nullable().describe('The day on which it is due; null for none.');
+
 const assigneeInput = {
   assignee_id: uuid().nullable().optional().describe('Null unassigns.'),
   assignee_email: lookupEmailSchema.optional().describe('Instead of assignee_id.'),
@@ -71,6 +78,7 @@ export const createIssueSchema = z
     description: descriptionInput.default(''),
     priority: priorityInputSchema.default('MEDIUM'),
     ...assigneeInput,
+    due_on: dueInput.default(null),
     links: linksInput.default([]),
     labels: labelsInput.default([]),
     status: issueStatusSchema.optional().describe('Only `OPEN`: the status has its own endpoint.'),
@@ -85,6 +93,7 @@ const writableMembers = [
   'priority',
   'assignee_id',
   'assignee_email',
+  'due_on',
   'links',
   'labels',
 ] as const;
@@ -96,6 +105,7 @@ export const updateIssueSchema = z
     description: descriptionInput.optional(),
     priority: priorityInputSchema.optional(),
     ...assigneeInput,
+    due_on: dueInput.optional(),
     links: linksInput.optional(),
     labels: labelsInput.optional(),
     status: issueStatusSchema.optional().describe('Only the current status.'),

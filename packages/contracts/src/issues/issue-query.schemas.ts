@@ -13,6 +13,7 @@ import {
 } from '../query-value.schemas.ts';
 import { singleLineText, uuid } from '../text.schemas.ts';
 import {
+  daySchema,
   issuePriorities,
   issuePrioritySchema,
   issueStatuses,
@@ -34,7 +35,15 @@ function hasFewPhraseWords(search: string): boolean {
   return (phrases.join(' ').match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).length <= phraseWordsMax;
 }
 
-export const orderingFields = ['created_at', 'updated_at', 'priority', 'status', 'number', 'title'] as const;
+export const orderingFields = [
+  'created_at',
+  'updated_at',
+  'priority',
+  'status',
+  'due_on',
+  'number',
+  'title',
+] as const;
 export type OrderingField = (typeof orderingFields)[number];
 
 /** One key of an ordering. */
@@ -63,6 +72,8 @@ const externalFilter = singleLineText()
   .regex(/^[a-z0-9_-]+:.+$/, { error: 'must be <provider>:<id>' });
 
 const orderingFieldSchema = z.enum(orderingFields);
+
+const day = once.pipe(daySchema);
 
 const ordering = once
   .transform((text, context): OrderingKey[] => {
@@ -126,6 +137,9 @@ const filterMembers = {
       '`failed`: the last sync failed and has no retry scheduled; `conflict`: there are conflicts; `stale`: a sync is scheduled, for a retry or a change, and has not succeeded yet.',
     ),
   is_open: flag.optional().describe('Whether the issue is neither resolved nor closed.'),
+  due_after: day.optional().describe('Due on or after this day.'),
+  due_before: day.optional().describe('Due before this day.'),
+  is_overdue: flag.optional().describe('Whether the issue is open and was due before today, in UTC.'),
   created_after: instant.optional().describe('At or after this time.'),
   created_before: instant.optional().describe('Before this time.'),
   updated_after: instant.optional().describe('At or after this time.'),
@@ -143,7 +157,8 @@ const filterMembers = {
 const listMembers = {
   ...filterMembers,
   ordering: ordering.optional().meta({
-    description: 'Separated by commas; "-" for descending; default -created_at.',
+    description:
+      'Separated by commas; "-" for descending; default -created_at. Issues without a due date are the last by `due_on`, and the first by `-due_on`.',
     param: { style: 'form', explode: false },
   }),
 };

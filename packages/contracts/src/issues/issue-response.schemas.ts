@@ -66,6 +66,7 @@ export const issueSummarySchema = z
     allowed_transitions: z.array(issueStatusSchema),
     reporter: personSchema,
     assignee: personSchema.nullable(),
+    due_on: z.iso.date().nullable().describe('The day on which it is due; null for none.'),
     links: z
       .array(linkSchema.omit({ metadata: true }))
       .max(listedLinksMax)
@@ -78,7 +79,7 @@ export const issueSummarySchema = z
     version: z
       .int()
       .positive()
-      .describe('Increases with changes of title, description, priority and assignee.'),
+      .describe('Increases with changes of title, description, priority, assignee and due date.'),
     created_at: timestamp,
     updated_at: timestamp,
     resolved_at: timestamp.nullable(),

@@ -30,6 +30,7 @@ export const notificationTypes = [
   'issue.link_added',
   'issue.link_removed',
   'issue.sync_conflict',
+  'issue.due',
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
 
@@ -49,7 +50,9 @@ export const notificationSchema = z
     reason: reasonSchema.describe('Why the caller is notified: the first of these that is true.'),
     type: z.enum(notificationTypes).describe('The type of the event.'),
     issue: z.object({ id: uuid(), key: z.string().meta({ examples: ['ISS-42'] }), title: z.string() }),
-    actor: personSchema.nullable().describe('The person who made the change; null for the external tracker.'),
+    actor: personSchema
+      .nullable()
+      .describe('The person who made the change; null for the external tracker and for `issue.due`.'),
     comment_id: uuid().nullable().describe('Null without a comment, and after the comment was deleted.'),
     more_count: z
       .int()
@@ -162,7 +165,7 @@ export const listNotifications = operation({
   method: 'GET',
   path: `${notificationsPath}/`,
   summary: 'List your notifications, the newest first',
-  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes none for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read or done; a person keeps at most ${notificationsMax.toLocaleString('en')}, the newest, and of those that one actor has caused ${notificationsOfSourceMax} that mention or assign the person, and ${notificationsOfSourceMax} others. A change makes one notification for a person, also if it has many parts. Follow \`Link\` for further pages.`,
+  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts, and they and the assignee of an open issue the day before it is due and on that day (UTC); a new assignee and newly mentioned people are notified also if they do not watch it. A change makes none for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read or done; a person keeps at most ${notificationsMax.toLocaleString('en')}, the newest, and of those that one actor has caused ${notificationsOfSourceMax} that mention or assign the person, and ${notificationsOfSourceMax} others. A change makes one notification for a person, also if it has many parts. Follow \`Link\` for further pages.`,
   query: notificationQuerySchema,
   headers: knownEtagHeaders,
   responses: {

@@ -30,6 +30,7 @@ const types: Record<IssueEventType, true> = {
   'issue.link_removed': true,
   'issue.synced': true,
   'issue.sync_conflict': true,
+  'issue.due': true,
 };
 export const eventTypes = Object.keys(types) as IssueEventType[];
 
