@@ -28,19 +28,23 @@ export const syncNames: Record<Issue['sync']['state'], string> = {
   failed: 'Sync failed',
 };
 
-export const fieldNames: Readonly<Record<string, string>> = {
+/** The fields that people change, in the middle of a sentence. */
+export const fieldNames = {
   title: 'title',
   description: 'description',
   priority: 'priority',
   assignee: 'assignee',
   status: 'status',
   labels: 'labels',
-};
+  due_on: 'due date',
+} as const;
+export type FieldName = keyof typeof fieldNames;
 
 export const fieldTitles = {
   status: 'Status',
   priority: 'Priority',
   assignee: 'Assignee',
+  due_on: 'Due date',
   labels: 'Labels',
 } as const;
 
@@ -57,6 +61,27 @@ const dateFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: '
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeStyle: 'short' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'narrow' });
 const numberFormat = new Intl.NumberFormat();
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const yearFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** Returns a day such as 2026-12-31 in the time zone of the reader. */
+export function dayAfter(days: number): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getFullYear(), now.getMonth(), now.getDate() + days))
+    .toISOString()
+    .slice(0, 10);
+}
+
+/** A day for people, with its year if it is another one. */
+export function dayName(day: string): string {
+  const near = [0, 1, -1].find((days) => dayAfter(days) === day);
+  if (near !== undefined) return capital(relativeDays.format(near, 'day'));
+  return (day.slice(0, 4) === dayAfter(0).slice(0, 4) ? dayFormat : yearFormat).format(new Date(day));
+}
+
+const relativeDays = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const capital = (text: string) => text.charAt(0).toLocaleUpperCase() + text.slice(1);
 
 export const fullTime = (time: string) => timeFormat.format(new Date(time));
 const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });

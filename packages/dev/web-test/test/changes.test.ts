@@ -74,6 +74,29 @@ describe('Undo', () => {
     });
   });
 
+  it('takes back a due date, which the keys, the field and the list show', async () => {
+    const { key } = await ada.api.create({ title: 'Due once', due_on: '2020-01-31' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    await heading(page, 'Due once');
+    const field = page.getByLabel('Due date', { exact: true });
+    await page.locator('.due-field.overdue').waitFor();
+    await press(page, 'd');
+    await page.getByRole('dialog').getByRole('button', { name: 'No due date' }).click();
+    await page.getByText('changed the due date from Jan 31, 2020 to none').waitFor();
+    await field.fill('2999-12-31');
+    await press(page, 'Enter');
+    await undo(page, `Due date of ${key} changed`).first().waitFor();
+    await page.getByText('changed the due date from none to Dec 31, 2999').waitFor();
+    await press(page, 'Escape', 'Control+z');
+    await page.getByText('changed the due date from Dec 31, 2999 to none').waitFor();
+    expect((await ada.api.get(key)).due_on).toBeNull();
+    await ada.api.update(key, { due_on: '2020-01-31' });
+    const { key: other } = await ada.api.create({ title: 'Due later', due_on: '2999-12-31' });
+    await page.goto('/issues?due=overdue');
+    await page.getByRole('row', { name: key }).getByText('Overdue since Jan 31, 2020').waitFor();
+    expect(await page.getByRole('row', { name: other }).count()).toBe(0);
+  });
+
   it('brings back a draft that was discarded', async () => {
     const { key } = await ada.api.create({ title: 'With a draft' });
     const page = await web.openAs(ada, `/issues/${key}`);

@@ -156,7 +156,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await check('a conflict');
     await page.goto('/issues');
     await page.getByLabel(`Select ${own}`).check();
-    for (const field of ['Status', 'Assignee', 'Labels']) {
+    for (const field of ['Status', 'Assignee', 'Due date', 'Labels']) {
       await page.locator('.selection').getByRole('button', { name: field }).click();
       await page.getByRole('dialog').waitFor();
       await check(`the dialog ${field}`);

@@ -7,6 +7,7 @@ import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { DueMark } from '../people/due-date.tsx';
 import { rowClicks } from '../quick-change/selection.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
@@ -172,6 +173,7 @@ function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
       </Link>
       <div className="card-foot">
         <PriorityMark priority={priority} />
+        <DueMark issue={issue} />
         {labels.map(({ id, name, color }) => (
           <LabelMark key={id} name={name} color={color} />
         ))}

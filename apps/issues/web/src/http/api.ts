@@ -57,6 +57,7 @@ const listedFields = [
   'priority',
   'status',
   'assignee',
+  'due_on',
   'labels',
   'sync',
   'comments_count',

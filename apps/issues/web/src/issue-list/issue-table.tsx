@@ -4,6 +4,7 @@ import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, use
 import type { IssueRow } from '../http/api.ts';
 import { personName, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { DueMark } from '../people/due-date.tsx';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
@@ -261,6 +262,7 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
             )}
           </span>
         )}
+        <DueMark issue={issue} />
       </span>
       <StatusMark status={status} isCell />
       <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>

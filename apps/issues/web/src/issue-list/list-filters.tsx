@@ -7,7 +7,17 @@ import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { LabelMark, PriorityMark, SearchIcon, StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
-import { isFiltered, items, type ListSearch, type Order, orders, type State, states } from './list-search.ts';
+import {
+  type Due,
+  dues,
+  isFiltered,
+  items,
+  type ListSearch,
+  type Order,
+  orders,
+  type State,
+  states,
+} from './list-search.ts';
 
 interface ListFiltersProps {
   search: ListSearch;
@@ -112,6 +122,13 @@ export function ListFilters({ search, onChange, onReset, searchField, isBoard = 
         }))}
         selected={search.label === undefined ? [] : [search.label]}
         onChange={([label]) => onChange({ label: label === search.label ? undefined : label })}
+      />
+      <Picker
+        label="Due date"
+        summary={summary('Due', search.due === undefined ? [] : [dues[search.due]])}
+        options={(Object.keys(dues) as Due[]).map((value) => ({ value, name: dues[value] }))}
+        selected={search.due === undefined ? [] : [search.due]}
+        onChange={([due]) => onChange({ due: due === search.due ? undefined : due })}
       />
       {!isBoard && (
         <label>

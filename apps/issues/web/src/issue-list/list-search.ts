@@ -1,4 +1,4 @@
-import { priorities, statuses } from '../messages.ts';
+import { dayAfter, priorities, statuses } from '../messages.ts';
 
 export const states = ['open', 'done', 'all'] as const;
 export type State = (typeof states)[number];
@@ -8,9 +8,13 @@ export const orders = {
   created_at: 'Oldest',
   '-updated_at': 'Last changed',
   '-priority': 'Priority',
+  due_on: 'Due date',
   title: 'Title',
 } as const;
 export type Order = keyof typeof orders;
+
+export const dues = { overdue: 'Overdue', today: 'Until today', week: 'Within a week' } as const;
+export type Due = keyof typeof dues;
 
 /** The filters of the list as parameters of the URL. Several values are separated by commas. */
 export interface ListSearch {
@@ -20,6 +24,7 @@ export interface ListSearch {
   priority?: string;
   assignee?: string;
   label?: string;
+  due?: Due;
   order?: Order;
 }
 
@@ -28,7 +33,7 @@ const isMember = <Value extends string>(values: readonly Value[], value: unknown
 
 /** Drops unknown parameters and values, which the API would refuse. */
 export function validateListSearch(search: Record<string, unknown>): ListSearch {
-  const { q, state, status, priority, assignee, label, order } = search;
+  const { q, state, status, priority, assignee, label, due, order } = search;
   const result: ListSearch = {};
   const known = (value: unknown, values: readonly string[]) =>
     items(value).filter((one) => values.includes(one));
@@ -41,6 +46,7 @@ export function validateListSearch(search: Record<string, unknown>): ListSearch 
   const people = items(assignee).filter((one) => /^(?:me|none|[0-9a-f-]{36})$/i.test(one));
   if (people.length > 0) result.assignee = people.slice(0, 20).join();
   if (typeof label === 'string' && label !== '') result.label = label.slice(0, 50);
+  if (isMember(Object.keys(dues) as Due[], due)) result.due = due;
   if (isMember(Object.keys(orders) as Order[], order) && order !== '-created_at') result.order = order;
   return result;
 }
@@ -56,7 +62,7 @@ export function items(value: unknown): string[] {
 }
 
 /** Converts the parameters of the URL to those of the API. */
-export function apiQuery({ q, state = 'open', status, priority, assignee, label, order }: ListSearch) {
+export function apiQuery({ q, state = 'open', status, priority, assignee, label, due, order }: ListSearch) {
   const chosen = items(status);
   return {
     ...(q !== undefined && { search: q.trim() }),
@@ -66,6 +72,9 @@ export function apiQuery({ q, state = 'open', status, priority, assignee, label,
     ...(priority !== undefined && { priority: items(priority) }),
     ...(assignee !== undefined && { assignee: items(assignee) }),
     ...(label !== undefined && { label }),
+    ...(due === 'overdue' && { is_overdue: true }),
+    ...(due === 'today' && { due_before: dayAfter(1) }),
+    ...(due === 'week' && { due_before: dayAfter(8) }),
     ...(order !== undefined && { ordering: order }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Activity, Person } from '@tessera/contracts';
-import { personName, priorityNames, statusNames } from '../messages.ts';
+import { dayName, personName, priorityNames, statusNames } from '../messages.ts';
 import { fieldName } from './use-issue-changes.ts';
 
 interface ActivityText {
@@ -76,6 +76,7 @@ function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'afte
 
 function valueText(field: string | null, value: unknown): string {
   if (field === 'assignee') return value === null ? 'no one' : isolated(personName(value as Person));
+  if (field === 'due_on') return value === null ? 'none' : dayName(String(value));
   const text = String(value ?? 'none');
   if (field === 'status') return (statusNames as Record<string, string>)[text] ?? text;
   if (field === 'priority') return (priorityNames as Record<string, string>)[text] ?? text;

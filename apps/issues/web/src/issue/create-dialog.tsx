@@ -9,6 +9,7 @@ import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { priorities, priorityNames } from '../messages.ts';
+import { DueField } from '../people/due-date.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';
@@ -23,9 +24,17 @@ interface Form {
   priority: IssuePriority;
   assignee: { id: string; name: string } | null;
   labels: string[];
+  dueOn: string | null;
 }
 
-const empty: Form = { title: '', description: '', priority: 'MEDIUM', assignee: null, labels: [] };
+const empty: Form = {
+  title: '',
+  description: '',
+  priority: 'MEDIUM',
+  assignee: null,
+  labels: [],
+  dueOn: null,
+};
 const none = 'none';
 
 /** The whole form is one draft, as JSON. */
@@ -73,7 +82,7 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
     try {
       // A repetition after a lost response creates no second issue.
       const idempotencyKey = await handle.sendingKey();
-      const body = { ...members, assignee_id: assignee?.id ?? null };
+      const body = { ...members, assignee_id: assignee?.id ?? null, due_on: form.dueOn };
       const issue = await call('createIssue', { body, idempotencyKey });
       handle.sent(text);
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
@@ -151,6 +160,10 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
             onCreate={createLabel}
             onChange={(ids) => change({ labels: ids })}
           />
+          <span className="create-due muted">
+            Due
+            <DueField day={form.dueOn} onChange={(dueOn) => change({ dueOn })} />
+          </span>
         </div>
         <p className="form-problem" role="alert">
           {problem}

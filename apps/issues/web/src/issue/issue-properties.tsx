@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { personName, priorities, priorityNames, statusNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { DueField, isOverdue } from '../people/due-date.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';
@@ -55,6 +56,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
   const change = (one: RowChange) => {
     if ('status' in one) void save({ field: 'status', shown: one, sent: one });
     else if ('priority' in one) void save({ field: 'priority', shown: one, sent: one });
+    else if ('due_on' in one) void save({ field: 'due_on', shown: one, sent: one });
     else if ('assignee' in one) assign(one.assignee);
     else if ('add' in one) changeLabels([...labelIds(), one.add.id], one.add);
     else changeLabels(labelIds().filter((id) => id !== one.remove.id));
@@ -69,6 +71,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
         run: open('assignee'),
         ...(!isReadOnly && { assign }),
       },
+      { key: 'd', name: 'Change the due date', run: open('due_on') },
       { key: 'l', name: 'Change the labels', run: open('labels') },
       {
         key: 'i',
@@ -140,6 +143,14 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
             const next = people.find(({ id }) => id === value) ?? null;
             if (next?.id !== assignee?.id) assign(next);
           }}
+        />
+      </Property>
+      <Property name="Due date">
+        <DueField
+          day={issue.due_on}
+          isOverdue={isOverdue(issue)}
+          isDisabled={isReadOnly}
+          onChange={(due_on) => change({ due_on })}
         />
       </Property>
       <Property name="Labels">

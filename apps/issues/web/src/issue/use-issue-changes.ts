@@ -6,12 +6,12 @@ import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery, refreshParts } from '../http/queries.ts';
-import { fieldNames, personName } from '../messages.ts';
+import { type FieldName, fieldNames, personName } from '../messages.ts';
 import { isSameValue } from '../quick-change/changed.ts';
 import { offerUndo } from '../quick-change/offer-undo.ts';
 import { notify } from '../shell/toasts.tsx';
 
-export type EditableField = 'title' | 'description' | 'priority' | 'assignee' | 'status' | 'labels';
+export type EditableField = FieldName;
 
 /** A change that the service refused because the same field has changed meanwhile. */
 export interface Conflict {
@@ -133,7 +133,7 @@ export function useIssueChanges(issue: Issue | undefined) {
 function textOf(issue: Issue, field: EditableField): string {
   if (field === 'assignee') return issue.assignee === null ? 'No one' : personName(issue.assignee);
   if (field === 'labels') return issue.labels.map(({ name }) => name).join(', ');
-  return issue[field];
+  return issue[field] ?? '';
 }
 
 function reasonOf(error: unknown): string {
@@ -142,4 +142,4 @@ function reasonOf(error: unknown): string {
   return error.message;
 }
 
-export const fieldName = (field: string) => fieldNames[field] ?? field;
+export const fieldName = (field: string) => (fieldNames as Readonly<Record<string, string>>)[field] ?? field;

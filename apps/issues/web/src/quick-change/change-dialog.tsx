@@ -4,6 +4,7 @@ import type { IssueRow } from '../http/api.ts';
 import { labelsQuery } from '../http/queries.ts';
 import { fieldTitles, formatNumber, priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import { Choices, type Option } from '../people/choices.tsx';
+import { DueChoice } from '../people/due-date.tsx';
 import { usePeople } from '../people/person-picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';
 import { Dialog } from '../shell/dialog.tsx';
@@ -81,6 +82,15 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
             onChange={([value]) => {
               const assignee = people.people.find(({ id }) => id === value) ?? null;
               if (!isOnAll((one) => one.assignee?.id === assignee?.id)) onChange({ assignee });
+            }}
+          />
+        )}
+        {field === 'due_on' && (
+          <DueChoice
+            day={isOnAll(({ due_on }) => due_on === issue?.due_on) ? (issue?.due_on ?? null) : null}
+            onChange={(due_on) => {
+              if (!isOnAll((one) => one.due_on === due_on)) onChange({ due_on });
+              onClose();
             }}
           />
         )}

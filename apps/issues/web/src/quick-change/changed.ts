@@ -1,7 +1,8 @@
 import type { Issue } from '@tessera/contracts';
 import type { IssueRow } from '../http/api.ts';
+import type { FieldName } from '../messages.ts';
 
-export type UndoableField = 'title' | 'description' | 'status' | 'priority' | 'assignee' | 'labels';
+export type UndoableField = FieldName;
 
 /** An issue, or the row of a list: rows have no description. */
 export type Values = IssueRow & { description?: string };

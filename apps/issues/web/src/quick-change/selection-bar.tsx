@@ -11,7 +11,7 @@ interface SelectionBarProps {
   onOpen: (field: ChangedField, keys: readonly string[]) => void;
 }
 
-const fields = ['status', 'priority', 'assignee', 'labels'] as const;
+const fields = Object.keys(fieldTitles) as ChangedField[];
 
 /** The number of the selected issues of a list or board, and their changes. */
 export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }: SelectionBarProps) {

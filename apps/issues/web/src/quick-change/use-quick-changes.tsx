@@ -56,6 +56,7 @@ export function useQuickChanges(issues: readonly IssueRow[], targets: () => read
         run: () => open('assignee', targets()),
         assign: (person) => void change(rows(targets()), { assignee: person }),
       },
+      { key: 'd', name: 'Change the due date', run: () => open('due_on', targets()) },
       { key: 'l', name: 'Change the labels', run: () => open('labels', targets()) },
       { key: 'i', name: 'Assign to me', run: () => void change(rows(targets()), { assignee }) },
       ...valueCommands(statuses, (one) => void change(rows(targets()), one)),

@@ -16,6 +16,7 @@ export type RowChange =
   | { status: IssueStatus }
   | { priority: IssuePriority }
   | { assignee: User | null }
+  | { due_on: string | null }
   | { add: Label }
   | { remove: Label };
 
@@ -132,6 +133,7 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
 function fieldOf(change: RowChange): UndoableField {
   if ('status' in change) return 'status';
   if ('priority' in change) return 'priority';
+  if ('due_on' in change) return 'due_on';
   return 'assignee' in change ? 'assignee' : 'labels';
 }
 
@@ -169,13 +171,14 @@ async function changeOne(row: IssueRow, change: FieldChange): Promise<Issue> {
 function isSame(row: IssueRow, current: Issue, change: FieldChange): boolean {
   if ('status' in change) return row.status === current.status;
   if ('priority' in change) return row.priority === current.priority;
+  if ('due_on' in change) return row.due_on === current.due_on;
   return row.assignee?.id === current.assignee?.id;
 }
 
 function send({ key, version }: IssueRow, change: FieldChange): Promise<Issue> {
   const params = { id: key };
   if ('status' in change) return call('changeIssueStatus', { params, body: { ...change, version } });
-  const body = 'priority' in change ? change : { assignee_id: change.assignee?.id ?? null };
+  const body = 'assignee' in change ? { assignee_id: change.assignee?.id ?? null } : change;
   return call('patchIssue', { params, body: { ...body, version } });
 }
 

@@ -1,0 +1,108 @@
+import { useState } from 'react';
+import type { IssueRow } from '../http/api.ts';
+import { dayAfter, dayName } from '../messages.ts';
+import { focusFirst } from '../shell/dialog.tsx';
+import { onKey } from '../shell/keys.ts';
+
+type Due = Pick<IssueRow, 'due_on' | 'status'>;
+
+const isDone = ({ status }: Due) => status === 'RESOLVED' || status === 'CLOSED';
+
+/** Whether an open issue was due before today. */
+export const isOverdue = (issue: Due) =>
+  issue.due_on !== null && issue.due_on < dayAfter(0) && !isDone(issue);
+
+/** When an open issue is due, in a list. */
+export function DueMark({ issue }: { issue: Due }) {
+  const { due_on: day } = issue;
+  if (day === null || isDone(issue)) return null;
+  const isLate = isOverdue(issue);
+  return (
+    <span className={isLate ? 'due overdue' : 'due'} title={isLate ? 'Overdue' : 'Due'}>
+      <span className="visually-hidden">{isLate ? 'Overdue since' : 'Due'} </span>
+      {dayName(day)}
+    </span>
+  );
+}
+
+interface DueFieldProps {
+  day: string | null;
+  isOverdue?: boolean;
+  isDisabled?: boolean;
+  onChange: (day: string | null) => void;
+}
+
+/** Every key of a date is a day already, so the field changes it when it is left, or with Enter. */
+export function DueField({ day, isOverdue: isLate = false, isDisabled = false, onChange }: DueFieldProps) {
+  const [typed, setTyped] = useState<string>();
+  const save = () => {
+    setTyped(undefined);
+    const next = typed === '' ? null : typed;
+    if (next !== undefined && next !== day && (next === null || next >= firstDay)) onChange(next);
+  };
+  return (
+    <input
+      type="date"
+      aria-label="Due date"
+      className={['due-field', isLate && 'overdue', day === null && 'empty'].filter(Boolean).join(' ')}
+      min={firstDay}
+      max="9999-12-31"
+      disabled={isDisabled}
+      value={typed ?? day ?? ''}
+      onChange={({ target }) => setTyped(target.value)}
+      onBlur={save}
+      onKeyDown={onKey((key) => {
+        if (key === 'Enter') save();
+      })}
+    />
+  );
+}
+
+const firstDay = '1970-01-01';
+const offers = [
+  ['Today', 0],
+  ['Tomorrow', 1],
+  ['In a week', 7],
+  ['In a month', 30],
+] as const;
+
+/** The content of the dialog that changes the due date. */
+export function DueChoice({ day, onChange }: { day: string | null; onChange: (day: string | null) => void }) {
+  const [typed, setTyped] = useState(day ?? '');
+  return (
+    <form
+      className="due-choice"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChange(typed === '' ? null : typed);
+      }}
+    >
+      <label className="field">
+        Due date
+        <input
+          ref={focusFirst}
+          type="date"
+          min={firstDay}
+          max="9999-12-31"
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+      </label>
+      <div className="due-offers">
+        {offers.map(([name, days]) => (
+          <button type="button" key={name} onClick={() => onChange(dayAfter(days))}>
+            {name}
+          </button>
+        ))}
+        {day !== null && (
+          <button type="button" onClick={() => onChange(null)}>
+            No due date
+          </button>
+        )}
+        <button type="submit" className="primary">
+          Save
+        </button>
+      </div>
+    </form>
+  );
+}
