@@ -14,6 +14,7 @@ import {
   deleteComment,
   deleteLabel,
   deleteLink,
+  deleteRelation,
   describeIssues,
   detachExternalIssue,
   getComment,
@@ -34,6 +35,7 @@ import {
   listIssues,
   listLabels,
   listNotifications,
+  listRelations,
   listUsers,
   listWatching,
   markNotificationsDone,
@@ -43,6 +45,7 @@ import {
   patchUser,
   positionHeader,
   putLink,
+  putRelation,
   resolveSyncConflict,
   restoreNotifications,
   retrySyncs,
@@ -89,6 +92,7 @@ import { labelHandlers } from './labels/label.handlers.ts';
 import { linkHandlers } from './links/link.handlers.ts';
 import { notificationHandlers } from './notifications/notification.handlers.ts';
 import { limitRate } from './rate-limit/rate-limiter.ts';
+import { relationHandlers } from './relations/relation.handlers.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
@@ -141,6 +145,7 @@ export function createRoutes(
   const { config, health, idempotency, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const links = linkHandlers(dependencies);
+  const relations = relationHandlers(dependencies);
   const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
   const events = eventHandlers(dependencies);
@@ -190,6 +195,9 @@ export function createRoutes(
     route(streamEvents, { access: member, limit: limitRate(rateLimits.reads) }, events.stream),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
+    route(listRelations, { access: member, limit: reads }, relations.list),
+    route(putRelation, { access: member, limit: writes }, relations.put),
+    route(deleteRelation, { access: member, limit: writes }, relations.remove),
     route(getWatching, { access: member, limit: reads }, watching.get),
     route(startWatching, { access: member, limit: writes }, watching.start),
     route(stopWatching, { access: member, limit: writes }, watching.stop),

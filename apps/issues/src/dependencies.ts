@@ -54,6 +54,7 @@ import { NotificationRepository } from './notifications/notification.repository.
 import { NotificationService } from './notifications/notification.service.ts';
 import { createRateLimits } from './rate-limit/create-rate-limits.ts';
 import { RequestShares } from './rate-limit/request-shares.ts';
+import { RelationService } from './relations/relation.service.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
@@ -276,6 +277,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     bulk: new IssueBulkService({ writer, people, labels }),
     presenter,
     links: new LinkService({ reader, writer, people }),
+    relations: new RelationService({ reader, writer }),
     labels,
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),

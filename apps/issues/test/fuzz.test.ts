@@ -153,7 +153,15 @@ describe('every response matches the API document, and a rejected request writes
   // Excludes the mirror, which is a cache, and the idempotency keys, which store rejections.
   async function state() {
     const [ours, theirs] = await Promise.all([
-      digestTables(app.sql, ['issues', 'comments', 'issue_links', 'issue_watchers', 'activity', 'labels']),
+      digestTables(app.sql, [
+        'issues',
+        'comments',
+        'issue_links',
+        'issue_relations',
+        'issue_watchers',
+        'activity',
+        'labels',
+      ]),
       digestTables(async (text) => (await identityDatabase.query(text)).rows, ['identities']),
     ]);
     return { ...ours, ...theirs };

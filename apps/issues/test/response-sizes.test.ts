@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { issueEvents, issuesApi, type Operation } from '@tessera/contracts';
+import { issueEvents, issuesApi, type Operation, relationsMax } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
@@ -289,6 +289,27 @@ const largest: Record<string, LargestResponse> = {
     atLeast: 7_000,
   },
   deleteLink: { send: () => staff.delete(issuePath(worst, `links/${randomUUID()}/`)), status: 404 },
+  listRelations: {
+    send: async () => {
+      await app.sql(
+        `INSERT INTO issue_relations (id, source_id, target_id, kind, created_by)
+         SELECT gen_random_uuid(), $1, id, 'blocks', reporter_id FROM issues
+          WHERE id <> $1 AND title = (SELECT title FROM issues WHERE id = $1) LIMIT ${relationsMax - 1}`,
+        [worst.id],
+      );
+      return staff.get(issuePath(worst, 'relations/'));
+    },
+    status: 200,
+    atLeast: 80_000,
+  },
+  putRelation: {
+    send: () => staff.post(issuePath(small, 'relations/'), { kind: 'relates', issue: worst.id }),
+    status: 201,
+  },
+  deleteRelation: {
+    send: () => staff.delete(issuePath(worst, `relations/${randomUUID()}/`)),
+    status: 404,
+  },
   listActivity: {
     send: async () => {
       let path = issuePath(worst, 'activity/?limit=200');

@@ -62,6 +62,7 @@ describe('the database schema', () => {
       only('webhook_deliveries_actor_idx'),
       only('webhook_deliveries_claim_idx'),
       only('webhook_deliveries_due_idx'),
+      onlyUnique('issue_relations_parent_key'),
       onlyUnique('tracker_imports_running_key'),
       eventIdDrift.migrations,
     ]);

@@ -109,6 +109,15 @@ const writes: Write[] = [
     send: (_, count) =>
       count % 2 === 0 ? ann.put(issuePath(changed, 'watch/')) : ann.delete(issuePath(changed, 'watch/')),
   },
+  {
+    operation: 'putRelation and deleteRelation',
+    send: async (_, count) => {
+      const path = issuePath(wordy, 'relations/');
+      if (count % 2 === 0) return ann.post(path, { kind: 'blocks', issue: changed.id });
+      const { body } = await ann.get(path).expect(200);
+      return ann.delete(`${path}${body[0].id}/`);
+    },
+  },
   { operation: 'putLink', send: (_, count) => ann.post(issuePath(wordy, 'links/'), link(String(count))) },
   {
     operation: 'patchIssue with links',

@@ -27,6 +27,7 @@ let staff: TestPerson;
 let other: { id: string; email: string };
 let webhook: string;
 let issue: Issue;
+let related: Issue;
 let commentId: string;
 beforeAll(async () => {
   identity = await IdentityService.start();
@@ -103,6 +104,22 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
     send: () => ann.post(issuePath(issue, 'links/'), links(1)[0] ?? {}),
   },
   deleteLink: { send: () => ann.delete(issuePath(issue, `links/${issue.links[0]?.id}/`)) },
+  putRelation: {
+    prepare: async () => {
+      related = await createIssue(ann);
+    },
+    send: () => ann.post(issuePath(issue, 'relations/'), { kind: 'blocks', issue: related.key }),
+  },
+  deleteRelation: {
+    prepare: async () => {
+      related = await createIssue(ann);
+      await ann.post(issuePath(issue, 'relations/'), { kind: 'blocks', issue: related.key }).expect(201);
+    },
+    send: async () => {
+      const { body } = await ann.get(issuePath(related, 'relations/')).expect(200);
+      return ann.delete(issuePath(issue, `relations/${body[0].id}/`));
+    },
+  },
   startWatching: { send: () => staff.put(issuePath(issue, 'watch/')) },
   stopWatching: { send: () => ann.delete(issuePath(issue, 'watch/')) },
   markNotificationsRead: { send: () => ann.post(`${notificationsPath}read/`, { up_to: 1 }) },

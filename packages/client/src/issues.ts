@@ -30,6 +30,9 @@ import type {
   NotificationState,
   OrderingField,
   PersonInput,
+  Relation,
+  RelationDirection,
+  RelationKind,
   RetriedSyncs,
   RetrySyncs,
   SyncReport,
@@ -132,6 +135,14 @@ export interface LinkDraft {
   url?: string | null;
   relation?: LinkRelation;
   metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+export interface RelationDraft {
+  kind: RelationKind;
+  /** As the issue of the call sees it; `outgoing` by default. */
+  direction?: RelationDirection;
+  /** The id, the key or the number of the other issue. */
+  issue: string;
 }
 
 /** At most one of `assignee_id` and `assignee_email`. */
@@ -367,6 +378,24 @@ export class IssuesClient {
 
   deleteLink(issue: IssueReference, link: string, options?: CallOptions): Promise<void> {
     return this.#api.call('deleteLink', { params: { id: issue, link_id: link }, ...options });
+  }
+
+  relations(issue: IssueReference, options?: CallOptions): Promise<Relation[]> {
+    return this.#api.call('listRelations', { params: { id: issue }, ...options });
+  }
+
+  /** Relates an issue to another one. The same relation stays as it is. */
+  putRelation(issue: IssueReference, relation: RelationDraft, options?: CallOptions): Promise<Relation> {
+    return this.#api.call('putRelation', {
+      params: { id: issue },
+      body: relation,
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  deleteRelation(issue: IssueReference, relation: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteRelation', { params: { id: issue, relation_id: relation }, ...options });
   }
 
   /** Iterates over the history of an issue, oldest first by default. */

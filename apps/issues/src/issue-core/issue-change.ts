@@ -9,6 +9,7 @@ import {
   type NewLink,
   planLinks,
 } from './link.ts';
+import type { RelationHistoryEntry } from './relation.ts';
 
 interface FieldDefinition {
   /** Its name in the history, in events and in the API. */
@@ -37,6 +38,7 @@ export type HistoryEntry =
   | { kind: 'comment_changed'; old: CommentValue; new: CommentValue }
   | { kind: 'comment_removed'; old: CommentValue }
   | LinkHistoryEntry
+  | RelationHistoryEntry
   | LabelHistoryEntry
   | ConflictEntry;
 
@@ -63,6 +65,8 @@ export interface IssueChange {
   statuses?: readonly IssueStatus[] | undefined;
   comments?: readonly CommentChange[] | undefined;
   links?: LinkChanges | undefined;
+  /** Relations that are written in the same transaction. */
+  relations?: readonly RelationHistoryEntry[] | undefined;
   /** All labels after the change. */
   labels?: readonly IssueLabel[] | undefined;
   /** Entries about conflicts with the external tracker. */
@@ -105,7 +109,7 @@ function changedFields(issue: IssueState, wanted: IssueFields): IssueFields {
 
 /** Returns the history entries of a change, in order. */
 export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEntry[] {
-  const { fields = {}, statuses = [], links, labels, conflicts = [] } = change;
+  const { fields = {}, statuses = [], links, relations = [], labels, conflicts = [] } = change;
   return [
     ...statuses.map((status, step): HistoryEntry => {
       const old = statuses[step - 1] ?? issue.status;
@@ -118,6 +122,7 @@ export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEn
       }),
     ...(links === undefined ? [] : describeLinkChanges(issue.links, links)),
     ...(labels === undefined ? [] : describeLabelChanges(issue.labels, labels)),
+    ...relations,
     ...commentHistory(change),
     ...conflicts,
   ];

@@ -56,7 +56,14 @@ export function eventsOf(
 }
 
 function isUpdate({ kind }: HistoryEntry): boolean {
-  return ['updated', 'label_added', 'label_removed', 'link_changed'].includes(kind);
+  return [
+    'updated',
+    'label_added',
+    'label_removed',
+    'link_changed',
+    'relation_added',
+    'relation_removed',
+  ].includes(kind);
 }
 
 function updateEvent(
@@ -105,6 +112,7 @@ function target({ type, ref }: { type: LinkType; ref: string }) {
 function membersOf(entries: readonly HistoryEntry[]): string[] {
   const names = entries.map((entry) => {
     if (entry.kind === 'label_added' || entry.kind === 'label_removed') return 'labels';
+    if (entry.kind === 'relation_added' || entry.kind === 'relation_removed') return 'relations';
     return 'field' in entry ? entry.field : 'links';
   });
   return [...new Set(names)].sort();

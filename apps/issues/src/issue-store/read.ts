@@ -9,8 +9,10 @@ import type {
   TrackerIdentity,
 } from '../issue-core/issue.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { StoredRelation } from '../issue-core/relation.ts';
 import { type CommentPlace, selectComment, selectComments, selectStoredComment } from './comment.sql.ts';
 import { selectReferred, selectRevision, selectState } from './issue.sql.ts';
+import { selectRelations } from './relation.sql.ts';
 import {
   allComments,
   allLinks,
@@ -60,6 +62,15 @@ export class IssueReader {
     );
   }
 
+  /** Finds the relations of an issue, the oldest first; undefined if the issue does not exist. */
+  async findRelations(
+    reference: IssueReference,
+    within: Transaction = this.#database,
+  ): Promise<StoredRelation[] | undefined> {
+    const rows = await within.$queryRaw<(StoredRelation | { id: null })[]>(selectRelations(reference));
+    return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
+  }
+
   /** Reads the revision of an issue and the current names of `people`, to validate a cached text. */
   async findRevision(
     reference: IssueReference,
@@ -93,7 +104,7 @@ export class IssueReader {
   async findWithLinks(
     reference: IssueReference,
     within: Transaction = this.#database,
-  ): Promise<IssueWithLinks | undefined> {
+  ): Promise<(IssueWithLinks & { number: number }) | undefined> {
     const issues = selectReferred(reference);
     return this.#readOne({ issues, links: allLinks, conflictsBytes: 0, parts: changedParts }, within);
   }

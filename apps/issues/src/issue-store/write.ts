@@ -10,9 +10,22 @@ import type {
 } from '../issue-core/issue.ts';
 import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import {
+  oppositeOf,
+  type RelationHistoryEntry,
+  relationValue,
+  type StoredRelation,
+} from '../issue-core/relation.ts';
 import { changeComment, changeIssue, changeSilently, insertIssue } from './change.sql.ts';
 import { isAt, isReferredTo, lockIssue, lockIssues } from './issue.sql.ts';
 import { IssueReader } from './read.ts';
+import {
+  checkRelation,
+  deleteRelation,
+  insertRelation,
+  lockRelations,
+  type RelationCheck,
+} from './relation.sql.ts';
 import { type SnapshotRow, selectLocked, toSnapshots } from './snapshot.sql.ts';
 import { setWatching } from './watching.sql.ts';
 
@@ -21,6 +34,11 @@ export type Decide<Seen, Change = IssueChange> = (
   seen: Seen,
   transaction: Transaction,
 ) => Promise<Change | undefined> | Change | undefined;
+
+/** A relation to write, in the direction of an issue. `assertAllowed` may throw. */
+export interface WantedRelation extends Pick<StoredRelation, 'kind' | 'direction'> {
+  assertAllowed: (check: RelationCheck) => void;
+}
 
 /** A locked issue of many, without its links and description. */
 export type LockedIssue = IssueWithLinks & { number: number };
@@ -115,6 +133,78 @@ export class IssueWriter {
       return outcomes;
     };
     return within === undefined ? this.#database.$transaction(locking, { timeout: 10_000 }) : locking(within);
+  }
+
+  /**
+   * Relates an issue to another one, under the locks of all relations and of both issues, and writes the history of both.
+   * `decide` may throw. Returns the id of the relation, and whether it is new.
+   */
+  async relate(
+    reference: IssueReference,
+    other: IssueReference,
+    by: ChangedBy & { actorId: string },
+    decide: (issue?: IssueWithLinks, other?: IssueWithLinks) => WantedRelation,
+  ): Promise<{ id: string; isNew: boolean }> {
+    return this.#database.$transaction(async (transaction) => {
+      const [issue, related] = await this.#lockPair([reference, other], transaction);
+      const { kind, direction, assertAllowed } = decide(issue, related);
+      if (issue === undefined || related === undefined) throw new Error('decided without an issue');
+      const [sourceId, targetId] = direction === 'outgoing' ? [issue.id, related.id] : [related.id, issue.id];
+      const ends = { kind, sourceId, targetId };
+      const [check] = await transaction.$queryRaw<RelationCheck[]>(checkRelation(ends));
+      if (check === undefined) throw new Error('a check is one row');
+      if (check.existing !== null) return { id: check.existing, isNew: false };
+      assertAllowed(check);
+      const [row] = await transaction.$queryRaw<{ id: string }[]>(insertRelation(ends, by.actorId));
+      await this.#writeRelation('new', { kind, direction }, [issue, related], by, transaction);
+      return { id: row?.id ?? '', isNew: true };
+    });
+  }
+
+  /** Deletes a relation of an issue, and writes the history of both. `decide` may throw. */
+  async unrelate(
+    reference: IssueReference,
+    id: string,
+    by: ChangedBy,
+    decide: (issue: IssueWithLinks | undefined, relation: StoredRelation | undefined) => void,
+  ): Promise<void> {
+    await this.#database.$transaction(async (transaction) => {
+      await transaction.$queryRaw(lockRelations);
+      const relations = await this.#reader.findRelations(reference, transaction);
+      const relation = relations?.find((one) => one.id === id);
+      const other = relation === undefined ? [] : [{ id: relation.issueId }];
+      const [issue, related] = await this.#lockPair([reference, ...other], transaction);
+      decide(issue, relation);
+      if (issue === undefined || related === undefined || relation === undefined) return;
+      await transaction.$executeRaw(deleteRelation(id));
+      await this.#writeRelation('old', relation, [issue, related], by, transaction);
+    });
+  }
+
+  async #lockPair(references: readonly IssueReference[], transaction: Transaction) {
+    await transaction.$queryRaw(lockRelations);
+    await transaction.$queryRaw(lockIssues(references));
+    const found: (LockedIssue | undefined)[] = [];
+    for (const one of references) found.push(await this.#reader.findWithLinks(one, transaction));
+    return found;
+  }
+
+  async #writeRelation(
+    side: 'new' | 'old',
+    { kind, direction }: Pick<StoredRelation, 'kind' | 'direction'>,
+    [issue, other]: readonly [LockedIssue, LockedIssue],
+    by: ChangedBy,
+    transaction: Transaction,
+  ) {
+    const entry = (of: Pick<StoredRelation, 'direction'>, to: LockedIssue): RelationHistoryEntry => {
+      const value = relationValue({ kind, ...of }, to);
+      return side === 'new'
+        ? { kind: 'relation_added', new: value }
+        : { kind: 'relation_removed', old: value };
+    };
+    await this.#write(issue, { relations: [entry({ direction }, other)] }, by, transaction);
+    const back = { direction: oppositeOf(direction) };
+    await this.#write(other, { relations: [entry(back, issue)] }, by, transaction);
   }
 
   /**

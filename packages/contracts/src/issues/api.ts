@@ -30,6 +30,7 @@ import {
   snoozeNotifications,
 } from './notification.operations.ts';
 import { positionResponseHeader } from './operation-parts.schemas.ts';
+import { deleteRelation, listRelations, putRelation } from './relation.operations.ts';
 import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
 import {
   attachExternalIssue,
@@ -74,6 +75,7 @@ export const issuesApi = {
   tags: {
     Issues: 'Issues and their workflow.',
     Comments: 'Comments of an issue.',
+    Relations: 'Relations between issues.',
     Links: 'Links of an issue to objects of other systems.',
     Labels: 'Names and colours that issues are marked with.',
     Watching: 'The issues that a person follows.',
@@ -115,6 +117,9 @@ export const issuesApi = {
     deleteComment,
     putLink,
     deleteLink,
+    listRelations,
+    putRelation,
+    deleteRelation,
     listActivity,
     listEvents,
     streamEvents,

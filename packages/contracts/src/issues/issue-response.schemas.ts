@@ -181,6 +181,8 @@ export const activityKindSchema = z
     'link_added',
     'link_changed',
     'link_removed',
+    'relation_added',
+    'relation_removed',
     'label_added',
     'label_removed',
     'sync_conflict',

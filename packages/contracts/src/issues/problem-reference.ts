@@ -82,6 +82,23 @@ export const issuesProblemReference = {
     meaning: 'The issue has no such link.',
     action: 'Read the issue again.',
   },
+  parent_exists: {
+    meaning: 'The issue has a parent already.',
+    action: 'Delete that relation first.',
+  },
+  relation_cycle: {
+    meaning:
+      'The issues would block each other, or be parents or duplicates of each other, over any number of issues.',
+    action: 'Read the relations of both issues.',
+  },
+  relation_not_found: {
+    meaning: 'The issue has no such relation.',
+    action: 'Read its relations again.',
+  },
+  relation_too_deep: {
+    meaning: 'Parents would have more than 5 levels, or more than 1,000 issues would follow each other.',
+    action: 'Relate the issue to one nearer to the beginning.',
+  },
   malformed_if_match: {
     meaning: 'The header `If-Match` is neither `*` nor a list of ETags in double quotes.',
     action: 'Send the value of the `ETag` header as it is.',

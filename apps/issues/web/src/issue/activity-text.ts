@@ -33,6 +33,10 @@ export function describeActivity({ kind, field, old, new: next }: Activity): Act
       return { text: `changed the link ${linkName(next)}` };
     case 'link_removed':
       return { text: `removed the link ${linkName(old)}` };
+    case 'relation_added':
+      return { text: `added that it ${relationText(next)}` };
+    case 'relation_removed':
+      return { text: `removed that it ${relationText(old)}` };
     case 'label_added':
       return { text: `added the label ${isolated(member(next, 'name'))}` };
     case 'label_removed':
@@ -57,6 +61,22 @@ function changedName({ kind, field }: Activity): string {
 
 function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+const relations: Readonly<Record<string, readonly [outgoing: string, incoming: string]>> = {
+  blocks: ['blocks', 'is blocked by'],
+  parent: ['is the parent of', 'is a part of'],
+  relates: ['is related to', 'is related to'],
+  duplicate: ['is a duplicate of', 'is duplicated by'],
+};
+
+/** Says what an issue is to another one. */
+function relationText(value: unknown): string {
+  const [outgoing, incoming] = relations[String(member(value, 'relation'))] ?? [
+    'is related to',
+    'is related to',
+  ];
+  return `${member(value, 'direction') === 'incoming' ? incoming : outgoing} #${String(member(value, 'number'))}`;
 }
 
 const linkName = (link: unknown) => `${String(member(link, 'type') ?? '')} ${isolated(member(link, 'ref'))}`;

@@ -126,6 +126,10 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('deleteComment', ofComment);
   const link = created.parse(await issues.send('putLink'));
   await issues.send('deleteLink', { parameters: { link_id: link.id } });
+  await issues.send('createIssue');
+  const relation = created.parse(await issues.send('putRelation'));
+  await issues.send('listRelations');
+  await issues.send('deleteRelation', { parameters: { relation_id: relation.id } });
   await issues.send('listActivity');
   await issues.send('listEvents');
   await issues.send('streamEvents');

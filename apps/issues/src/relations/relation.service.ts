@@ -1,0 +1,100 @@
+import { parentLevelsMax, type RelationDirection, type RelationKind, relationsMax } from '@tessera/contracts';
+import { ProblemError, validationProblem } from '@tessera/service-kit';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueSnapshot } from '../issue-core/issue.ts';
+import { assertMay } from '../issue-core/issue-access.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
+import type { StoredRelation } from '../issue-core/relation.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { RelationCheck } from '../issue-store/relation.sql.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
+
+interface RelationServiceDependencies {
+  reader: IssueReader;
+  writer: IssueWriter;
+}
+
+interface RelationContext {
+  precondition: Precondition;
+  requestId: string;
+}
+
+/** A requested relation to another issue. */
+export interface RelationDraft {
+  kind: RelationKind;
+  direction: RelationDirection;
+  other: IssueReference;
+}
+
+/** Lists, adds and removes relations between issues. Who may change an issue may relate it to any other one. */
+export class RelationService {
+  readonly #reader: IssueReader;
+  readonly #writer: IssueWriter;
+
+  constructor({ reader, writer }: RelationServiceDependencies) {
+    this.#reader = reader;
+    this.#writer = writer;
+  }
+
+  async list(reference: IssueReference): Promise<StoredRelation[]> {
+    return assertFound(await this.#reader.findRelations(reference));
+  }
+
+  /** Adds a relation. The same one stays as it is. */
+  async put(
+    actor: Actor,
+    reference: IssueReference,
+    { kind, direction, other }: RelationDraft,
+    { precondition, requestId }: RelationContext,
+  ): Promise<{ issue: IssueSnapshot; relation: StoredRelation; isNew: boolean }> {
+    const by = { actorId: actor.id, requestId };
+    const { id, isNew } = await this.#writer.relate(reference, other, by, (issue, related) => {
+      const found = assertFound(issue);
+      assertMay(actor, 'update', found);
+      assertMatches(precondition, found);
+      if (related === undefined) throw validationProblem([{ field: 'issue', message: 'is not an issue' }]);
+      if (related.id === found.id)
+        throw validationProblem([{ field: 'issue', message: 'must be another issue' }]);
+      return { kind, direction, assertAllowed };
+    });
+    const issue = assertFound(await this.#reader.find(reference));
+    const relation = (await this.list(reference)).find((one) => one.id === id);
+    if (relation === undefined) throw relationNotFound();
+    return { issue, relation, isNew };
+  }
+
+  async remove(
+    actor: Actor,
+    reference: IssueReference,
+    id: string,
+    { precondition, requestId }: RelationContext,
+  ): Promise<void> {
+    const by = { actorId: actor.id, requestId };
+    await this.#writer.unrelate(reference, id, by, (issue, relation) => {
+      const found = assertFound(issue);
+      assertMay(actor, 'update', found);
+      assertMatches(precondition, found);
+      if (relation === undefined) throw relationNotFound();
+    });
+  }
+}
+
+function assertAllowed({ hasTooMany, isCycle, isTooLong, hasParent, levels }: RelationCheck): void {
+  if (isCycle) throw refused('relation_cycle', 'The relation would lead back to the issue.');
+  if (hasParent) throw refused('parent_exists', 'The issue has a parent already.');
+  if (isTooLong || levels > parentLevelsMax)
+    throw refused('relation_too_deep', 'Too many issues would follow each other.');
+  if (hasTooMany)
+    throw validationProblem([
+      { field: 'issue', message: `must be at most ${relationsMax} relations on one issue` },
+    ]);
+}
+
+function refused(code: 'relation_cycle' | 'relation_too_deep' | 'parent_exists', detail: string) {
+  return new ProblemError({ status: 409, code, detail });
+}
+
+function relationNotFound() {
+  return new ProblemError({ status: 404, code: 'relation_not_found', detail: 'There is no such relation.' });
+}
