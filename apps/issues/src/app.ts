@@ -97,6 +97,7 @@ import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
+import { viewRoutes } from './views/view.routes.ts';
 import { watchingHandlers } from './watching/watching.handlers.ts';
 import { readWebAppPage, webAppRoutes } from './web-app/web-app.ts';
 import { createWebSessionRoutes } from './web-session/web-session.routes.ts';
@@ -217,6 +218,7 @@ export function createRoutes(
     route(createLabel, labelEditor, once(idempotency, labels.create)),
     route(updateLabel, labelEditor, labels.update),
     route(deleteLabel, labelEditor, labels.remove),
+    ...viewRoutes(dependencies, { access: member, reads, writes }),
     ...webhookRoutes(dependencies, { access: member, reads, writes }),
 
     route(getSyncState, { access: member, limit: reads }, sync.getState),

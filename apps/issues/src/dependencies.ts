@@ -57,6 +57,7 @@ import { RequestShares } from './rate-limit/request-shares.ts';
 import { RelationService } from './relations/relation.service.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
+import { ViewRepository } from './views/view.repository.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
 import { createWebSessions } from './web-session/create-web-sessions.ts';
 import { WebSessionRepository } from './web-session/web-session.repository.ts';
@@ -281,6 +282,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     labels,
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),
+    views: new ViewRepository(main),
     writer,
     activity: new ActivityRepository(main),
     ...createTracking(config, logger, {

@@ -229,9 +229,18 @@ describe('filters', () => {
     ['assignee=me,me', ['open']],
     ['-status=OPEN', ['again', 'closed', 'done', 'working']],
     ['-status=OPEN,CLOSED&-status=REOPENED', ['done', 'working']],
-    ['-status=OPEN&status=OPEN,CLOSED', ['closed']],
     ['-status=OPEN&is_open=true', ['again', 'working']],
-    ['-status=OPEN&status=OPEN', []],
+    ['-priority=low,medium', ['closed', 'working']],
+    ['-priority=HIGH&priority=LOW', ['done', 'open']],
+    ['-assignee=me', ['again', 'closed', 'done', 'working']],
+    ['-assignee=me,none', ['done']],
+    ['-assignee=none', ['done', 'open']],
+    ['-reporter=me', ['again', 'closed', 'done', 'working', 'open']],
+    ['-reporter=me&search=done+or+open', ['done', 'open']],
+    ['watcher=me', ['open']],
+    ['watcher=me&search=done+or+open', ['open']],
+    ['watcher=me&ordering=title', ['open']],
+    ['watcher=me&-status=OPEN', []],
     ['reporter=me', []],
     ['link=invoice:2024:17', ['working']],
     ['link=invoice:2024', []],
@@ -291,6 +300,8 @@ describe('filters', () => {
     expect(await count('by=status&search=done+or+closed')).toEqual(statuses(0, 0, 1, 1, 0));
     expect(await count(`by=status&search=${issues.open.number}`)).toEqual(statuses(1, 0, 0, 0, 0));
     expect(await count('by=status&label=nosuchlabel')).toEqual(statuses(0, 0, 0, 0, 0));
+    expect(await count('by=status&-label=nosuchlabel&-assignee=me')).toEqual(statuses(0, 1, 1, 1, 1));
+    expect(await count('by=status&watcher=me&-priority=HIGH')).toEqual(statuses(1, 0, 0, 0, 0));
     expect(await count('by=status&search=nosuchword')).toEqual(statuses(0, 0, 0, 0, 0));
     expect(await count('by=priority&status=OPEN,RESOLVED,CLOSED')).toEqual([
       ['LOW', 2],
@@ -335,6 +346,18 @@ describe('filters', () => {
     expectInvalidFields(await ann.get(`${issuesPath}counts/?${query}`), [field]);
   });
 
+  it('list what a person watches, with and without a row', async () => {
+    const watched = () => titles('?watcher=me', bob);
+    // Bob has reported them, and watches them without a row.
+    const before = await watched();
+    expect(before).toContain('open');
+    await bob.delete(issuePath(issues.open, 'watch/')).expect(204);
+    expect(await watched()).toEqual(before.filter((title) => title !== 'open'));
+    await bob.put(issuePath(issues.open, 'watch/')).expect(200);
+    expect(await watched()).toEqual(before);
+    expect(await titles('?watcher=me&-reporter=me', bob)).toEqual([]);
+  });
+
   it('accept the ids of people', async () => {
     expect(await titles(`?assignee=${bob.id}`)).toEqual(['done']);
     expect(await titles(`?assignee=${bob.id.toUpperCase()},me`)).toEqual(['done', 'open']);
@@ -367,6 +390,16 @@ describe('filters', () => {
     ['assignee', `assignee=${'me,'.repeat(20)}me`],
     ['-status', '-status=DONE'],
     ['-status', '-status='],
+    ['-status', '-status=OPEN&status=OPEN'],
+    ['-status', '-status=OPEN&status=OPEN,CLOSED'],
+    ['-priority', 'priority=low&-priority=LOW'],
+    ['-assignee', 'assignee=me,none&-assignee=none'],
+    ['-reporter', 'reporter=me&-reporter=me'],
+    ['-label', 'label=Bug&-label=bug'],
+    ['-reporter', '-reporter=none'],
+    ['watcher', 'watcher=none'],
+    ['watcher', `watcher=${randomUUID()}`],
+    ['-watcher', '-watcher=me'],
     ['reporter', 'reporter=none'],
     ['link', 'link=invoice'],
     ['link', 'link=invoice:'],
@@ -433,7 +466,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, assignee, reporter, link, external, label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
+            'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

@@ -91,6 +91,28 @@ async function oneLabel(): Promise<string> {
   return `/api/v1/labels/${row?.id}/`;
 }
 
+const view = (name: string) => ({
+  name: name + '🏷'.repeat(49),
+  query: Array(6)
+    .fill(`label=${encodeURIComponent('🏷'.repeat(25))}`)
+    .join('&'),
+});
+
+// As many as a person has, and as many of others as a list has.
+async function fillViews(): Promise<void> {
+  await app.sql(
+    `INSERT INTO views (id, owner_id, name, query, is_shared)
+     SELECT gen_random_uuid(), CASE WHEN n <= 100 THEN $1 ELSE gen_random_uuid() END, repeat('🏷', 100), repeat('x', 2000), n > 100
+       FROM generate_series(1, 200) n`,
+    [staff.id],
+  );
+}
+
+async function oneView(): Promise<string> {
+  const [row] = await app.sql('SELECT id FROM views WHERE owner_id = $1 LIMIT 1', [staff.id]);
+  return `/api/v1/views/${row?.id}/`;
+}
+
 async function createLargestIssue(): Promise<{ id: string }> {
   const title = '🖨'.repeat(255);
   const labels = Array.from({ length: 20 }, (_, index) => labelName(index + 1));
@@ -396,6 +418,18 @@ const largest: Record<string, LargestResponse> = {
     atLeast: 400,
   },
   deleteLabel: { send: async () => staff.delete(await oneLabel()), status: 204 },
+  listViews: {
+    send: async () => {
+      await fillViews();
+      return staff.get('/api/v1/views/');
+    },
+    status: 200,
+    atLeast: 500_000,
+  },
+  createView: { send: () => staff.post('/api/v1/views/', view('a')), status: 409 },
+  getView: { send: async () => staff.get(await oneView()), status: 200, atLeast: 2_500 },
+  updateView: { send: async () => staff.patch(await oneView(), view('b')), status: 200, atLeast: 2_500 },
+  deleteView: { send: async () => staff.delete(await oneView()), status: 204 },
   listWebhooks: {
     send: async () => {
       await fillWebhooks();

@@ -37,6 +37,8 @@ function words(length: number): string {
   return (text.match(/.{5}/g) ?? []).join(' ').slice(0, length);
 }
 
+const viewsPath = '/api/v1/views/';
+
 /** Returns characters of four bytes each that PostgreSQL cannot compress. */
 function noise(length: number): string {
   return String.fromCodePoint(
@@ -116,6 +118,16 @@ const writes: Write[] = [
       if (count % 2 === 0) return ann.post(path, { kind: 'blocks', issue: changed.id });
       const { body } = await ann.get(path).expect(200);
       return ann.delete(`${path}${body[0].id}/`);
+    },
+  },
+  {
+    operation: 'createView and deleteView',
+    send: async () => {
+      const query = Array(6)
+        .fill(`label=${encodeURIComponent('🏷'.repeat(25))}`)
+        .join('&');
+      const { body } = await ann.post(viewsPath, { name: '🏷'.repeat(50), query }).expect(201);
+      return ann.delete(`${viewsPath}${body.id}/`);
     },
   },
   { operation: 'putLink', send: (_, count) => ann.post(issuePath(wordy, 'links/'), link(String(count))) },

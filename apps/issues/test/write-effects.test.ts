@@ -76,6 +76,9 @@ const edit = () => ({
   links: links(50),
 });
 const label = async () => (await staff.post('/api/v1/labels/', { name: randomUUID() }).expect(201)).body.id;
+const viewsPath = '/api/v1/views/';
+const view = async () =>
+  `${viewsPath}${(await staff.post(viewsPath, { name: 'x', query: '' }).expect(201)).body.id}/`;
 const synced = async () => {
   await ann.post(issuePath(issue, 'sync/')).expect(200);
 };
@@ -132,6 +135,9 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
   createLabel: { send: () => staff.post('/api/v1/labels/', { name: randomUUID() }) },
   updateLabel: { send: async () => staff.patch(`/api/v1/labels/${await label()}/`, { name: randomUUID() }) },
   deleteLabel: { send: async () => staff.delete(`/api/v1/labels/${await label()}/`) },
+  createView: { send: () => staff.post(viewsPath, { name: 'x', query: '' }) },
+  updateView: { send: async () => staff.patch(await view(), { is_shared: true }) },
+  deleteView: { send: async () => staff.delete(await view()) },
   createWebhook: { send: () => staff.post('/api/v1/webhooks/', { url: 'https://second.invalid/' }) },
   updateWebhook: { send: () => staff.patch(webhookPath(), { description: 'x' }) },
   deleteWebhook: { send: () => staff.delete(webhookPath()) },

@@ -5,6 +5,7 @@ import type {
   Comment,
   CountedField,
   CreateLabel,
+  CreateView,
   CreateWebhook,
   DeliveryState,
   EventFeedPage,
@@ -38,8 +39,10 @@ import type {
   SyncReport,
   TimelineOrder,
   UpdateLabel,
+  UpdateView,
   UpdateWebhook,
   User,
+  View,
   WatchedIssue,
   Watching,
   Webhook,
@@ -77,17 +80,23 @@ export interface IssueFilters {
   id?: readonly IssueReference[];
   status?: readonly IssueStatus[];
   priority?: readonly IssuePriority[];
-  /** Excludes issues with these statuses. */
+  /** A filter with "-" before its name excludes issues with any of the values. */
   '-status'?: readonly IssueStatus[];
+  '-priority'?: readonly IssuePriority[];
   /** Ids of users, or of a single user. */
   assignee?: Assignee | readonly Assignee[];
+  '-assignee'?: Assignee | readonly Assignee[];
   reporter?: 'me' | (string & {});
+  '-reporter'?: 'me' | (string & {}) | readonly ('me' | (string & {}))[];
+  /** The issues that the caller watches. */
+  watcher?: 'me';
   /** `<type>:<ref>`, such as `invoice:2024-17`. */
   link?: `${LinkType}:${string}`;
   /** `<provider>:<id>`, such as `redmine:17`. */
   external?: `${string}:${string}`;
   /** Names of labels. Matches issues with all of these labels. */
   label?: readonly string[];
+  '-label'?: readonly string[];
   sync?: RetrySyncs['sync'];
   is_open?: boolean;
   /** On or after this day, such as 2026-12-31. */
@@ -520,6 +529,31 @@ export class IssuesClient {
 
   deleteLabel(id: string, options?: CallOptions): Promise<void> {
     return this.#api.call('deleteLabel', { params: { id }, ...options });
+  }
+
+  /** Returns the views of the caller, the oldest first, then those that other people share. */
+  views(options?: CallOptions): Promise<View[]> {
+    return this.#api.call('listViews', { ...options });
+  }
+
+  view(id: string, options?: CallOptions): Promise<View> {
+    return this.#api.call('getView', { params: { id }, ...options });
+  }
+
+  /** Saves the filters and the order of a list, as in its URL, under a name. */
+  createView(
+    view: Pick<CreateView, 'name' | 'query'> & Partial<CreateView>,
+    options?: CallOptions,
+  ): Promise<View> {
+    return this.#api.once('createView', { body: view, ...options });
+  }
+
+  updateView(id: string, change: UpdateView, options?: CallOptions): Promise<View> {
+    return this.#api.call('updateView', { params: { id }, body: change, ...options });
+  }
+
+  deleteView(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteView', { params: { id }, ...options });
   }
 
   /** Returns all endpoints of webhooks, the oldest first. All operations on endpoints are for staff. */

@@ -37,6 +37,8 @@ export * from './issues/tracker-sync.schemas.ts';
 export * from './issues/tracker-webhook.operations.ts';
 export * from './issues/user.operations.ts';
 export * from './issues/user.schemas.ts';
+export * from './issues/view.operations.ts';
+export * from './issues/view.schemas.ts';
 export * from './issues/watching.operations.ts';
 export * from './issues/web-session.operations.ts';
 export * from './issues/webhook.operations.ts';

@@ -20,6 +20,7 @@ const exceptions = {
   'tracker-sync > labels': 'labels of the tracker',
   'tracker-sync > trackers': 'the adapters of the trackers',
   'users > identity-mirror': 'users are identities',
+  'views > idempotency': 'the type of a handler that takes effect once',
   'web-session > authentication': 'a session authenticates like a token',
   'web-session > identity-mirror': 'the errors of the identity service',
   'web-session > users': 'the signed-in user',

@@ -53,6 +53,13 @@ export function assertMayDeleteComment({ id, isStaff, isSuperuser }: Actor, auth
   throw new ProblemError({ status: 403, code: 'forbidden', detail });
 }
 
+/** Throws a 403 problem if the actor may not change a view of this owner. */
+export function assertMayChangeView({ id, isStaff, isSuperuser }: Actor, ownerId: string): void {
+  if (id === ownerId || isStaff || isSuperuser) return;
+  const detail = 'Only the owner and staff may change a shared view.';
+  throw new ProblemError({ status: 403, code: 'forbidden', detail });
+}
+
 export function may(actor: Actor, action: IssueAction, issue: IssueParties): boolean {
   const roles = rolesOf(actor, issue);
   return permitted[action].some((role) => roles.has(role));

@@ -85,16 +85,20 @@ export type Lookup = 'each' | { all: number };
 
 /** The conditions on the row `i` of all filters except the search. */
 export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
-  const { filters, labelIds, tracker } = request;
+  const { filters, labelIds, excludedLabelIds, tracker } = request;
   const { references, statuses, priorities, reporterId, links = [] } = filters;
   return [
     ...given(references, isOneOf),
     ...anyOf('status', statuses),
     ...anyOf('priority', priorities),
     ...given(filters.assigneeIds, isAssignedToAny),
+    ...given(filters.excludedAssigneeIds, isAssignedToNone),
     ...given(reporterId, (id) => Prisma.sql`i.reporter_id = ${id}::uuid`),
+    ...given(filters.excludedReporterIds, (ids) => Prisma.sql`i.reporter_id <> ALL(${[...ids]}::uuid[])`),
+    ...given(filters.watcherId, isWatchedBy),
     ...links.map((link) => isAmong(selectLinked(link), lookup)),
     ...given(labelIds, hasLabels),
+    ...given(excludedLabelIds, (ids) => Prisma.sql`NOT i.label_ids && ${[...ids]}::uuid[]`),
     ...given(filters.sync, (sync) => isAmong(selectSynced(sync, tracker), lookup)),
     ...dueConditions(filters),
     ...createdConditions(filters),
@@ -135,6 +139,35 @@ function isAmong(ids: Sql, lookup: Lookup): Sql {
 function hasLabels(ids: readonly string[]): Sql {
   // The second condition matches the partial index.
   return Prisma.sql`i.label_ids @> ${[...ids]}::uuid[] AND i.label_ids <> '{}'`;
+}
+
+/** Maximum number of issues that a list finds by their watcher: those that the person watches since the latest times. */
+const watchedMax = 10_000;
+
+// Each set of ids is read once, by an index alone; within OR, PostgreSQL cannot turn it into a join. The reporter watches without a
+// row, unless the row says otherwise.
+function isWatchedBy(id: string): Sql {
+  const max = literal(watchedMax);
+  return Prisma.sql`(i.id IN (
+      SELECT issue_id FROM issue_watchers WHERE user_id = ${id}::uuid AND is_watching ORDER BY since DESC, issue_id DESC LIMIT ${max}
+    ) OR (i.reporter_id = ${id}::uuid AND i.reporter_watches AND i.id NOT IN (
+      SELECT issue_id FROM issue_watchers WHERE user_id = ${id}::uuid AND NOT is_watching ORDER BY issue_id DESC LIMIT ${max}
+    )))`;
+}
+
+/** Selects the ids of the issues that a person watches, and more of those that they reported, as `issue_id`. */
+function selectWatchable(id: string): Sql {
+  return Prisma.sql`
+    SELECT issue_id FROM issue_watchers WHERE user_id = ${id}::uuid AND is_watching
+    UNION ALL SELECT i.id FROM issues i WHERE i.reporter_id = ${id}::uuid`;
+}
+
+function isAssignedToNone(ids: NonNullable<IssueFilters['excludedAssigneeIds']>): Sql {
+  const people = ids.filter((id) => id !== null);
+  const isOther = Prisma.sql`i.assignee_id <> ALL(${people}::uuid[])`;
+  return ids.includes(null)
+    ? Prisma.sql`(i.assignee_id IS NOT NULL AND ${isOther})`
+    : Prisma.sql`(i.assignee_id IS NULL OR ${isOther})`;
 }
 
 // A single person becomes an equality, whose index returns issues in the order of creation.
@@ -185,6 +218,7 @@ export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest
     ...links.map(selectLinked),
     ...given(sync, (state) => selectSynced(state, tracker)),
     ...given(labelIds, (ids) => where(hasLabels(ids))),
+    ...given(filters.watcherId, selectWatchable),
     ...given(reporterId, (id) => where(Prisma.sql`i.reporter_id = ${id}::uuid`)),
     ...given(assigneeIds, (ids) =>
       Prisma.join(

@@ -5,6 +5,7 @@ import {
   type IssueFilterQuery,
   type IssuePage,
   type IssuePageQuery,
+  issuePriorities,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
@@ -161,7 +162,7 @@ function searchOf(target = ''): string {
 }
 
 function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): Complete<IssueFilters> {
-  const { priority, assignee, reporter, link, external } = query;
+  const { assignee, reporter, link, external } = query;
   const search = query.search === '' ? undefined : query.search;
   const links = [
     link,
@@ -170,12 +171,16 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
   return {
     references: query.id === undefined ? undefined : readReferences(query.id, keyPrefix),
     statuses: readStatuses(query),
-    priorities: priority,
+    priorities: readPriorities(query),
     assigneeIds: assignee === undefined ? undefined : readAssignees(assignee, actor),
+    excludedAssigneeIds: query['-assignee'] && readAssignees(query['-assignee'], actor),
     reporterId: personId(reporter, actor),
+    excludedReporterIds: query['-reporter'] && readPeople(query['-reporter'], actor),
+    watcherId: personId(query.watcher, actor),
     links:
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
-    labels: query.label === undefined ? undefined : [...new Set(query.label.map(labelKey))].sort(),
+    labels: query.label && readLabels(query.label),
+    excludedLabels: query['-label'] && readLabels(query['-label']),
     sync: query.sync,
     dueFrom: query.due_after,
     dueBefore: query.due_before,
@@ -201,6 +206,19 @@ function readStatuses({ status, '-status': excluded, is_open: isOpen }: IssueFil
   return (status ?? issueStatuses).filter(
     (one) => !excluded?.includes(one) && (isOpen === undefined || openStatuses.includes(one) === isOpen),
   );
+}
+
+function readPriorities({ priority, '-priority': excluded }: IssueFilterQuery) {
+  if (excluded === undefined) return priority;
+  return (priority ?? issuePriorities).filter((one) => !excluded.includes(one));
+}
+
+function readLabels(names: readonly string[]): string[] {
+  return [...new Set(names.map(labelKey))].sort();
+}
+
+function readPeople(people: readonly string[], actor: Actor): string[] {
+  return [...new Set(people.map((one) => personId(one, actor)))].sort();
 }
 
 function readAssignees(assignees: readonly string[], actor: Actor): IssueFilters['assigneeIds'] {

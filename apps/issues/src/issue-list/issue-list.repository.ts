@@ -56,15 +56,15 @@ export class IssueListRepository {
 
   /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction): Promise<FoundPage> {
-    const labelIds = await this.#findLabels(request.filters, within);
-    if (labelIds === null)
+    const labels = await this.#findLabels(request.filters, within);
+    if (labels === null)
       return {
         issues: [],
         total: request.total === 'none' ? undefined : 0,
         isWhole: true,
         lookedUntil: undefined,
       };
-    const statement = pageStatement({ ...request, labelIds }, this.#tracker);
+    const statement = pageStatement({ ...request, ...labels }, this.#tracker);
     const rows = await within.$queryRaw<PageRow[]>(statement);
     const [{ total, isWhole = true, lookedUntil = null } = {}] = rows;
     const max = totalMaxOf(request);
@@ -91,17 +91,21 @@ export class IssueListRepository {
 
   /** Counts issues by a member. Values without issues may be absent. */
   async count(filters: IssueFilters, by: CountedField, within: Transaction): Promise<IssueCount[]> {
-    const labelIds = await this.#findLabels(filters, within);
-    if (labelIds === null) return [];
-    const request = { filters, labelIds, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
+    const labels = await this.#findLabels(filters, within);
+    if (labels === null) return [];
+    const request = { filters, ...labels, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
     return within.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
   }
 
-  // Returns undefined without a filter by labels, and null if a label does not exist, so that no issue matches.
-  async #findLabels({ labels }: IssueFilters, within: Transaction): Promise<string[] | undefined | null> {
-    if (labels === undefined) return undefined;
-    const found = await findLabelsByNames(labels, within);
-    return found.size < new Set(labels).size ? null : [...found.values()].map(({ id }) => id);
+  // Returns null if no issue matches, because a label does not exist. An excluded one that does not exist excludes none.
+  async #findLabels(
+    { labels, excludedLabels }: IssueFilters,
+    within: Transaction,
+  ): Promise<Pick<IssueListRequest, 'labelIds' | 'excludedLabelIds'> | null> {
+    const found = await findLabelsByNames([...(labels ?? []), ...(excludedLabels ?? [])], within);
+    const idsOf = (names: readonly string[]) => names.flatMap((name) => found.get(name)?.id ?? []);
+    const [labelIds, excludedLabelIds] = [labels && idsOf(labels), excludedLabels && idsOf(excludedLabels)];
+    return labels?.length === labelIds?.length ? { labelIds, excludedLabelIds } : null;
   }
 }
 

@@ -33,10 +33,16 @@ export interface IssueFilters {
   priorities?: readonly IssuePriority[] | undefined;
   /** Sorted. Null matches unassigned issues. */
   assigneeIds?: readonly (string | null)[] | undefined;
+  /** Sorted. Null excludes unassigned issues. */
+  excludedAssigneeIds?: readonly (string | null)[] | undefined;
   reporterId?: string | undefined;
+  /** Sorted. */
+  excludedReporterIds?: readonly string[] | undefined;
+  watcherId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;
   /** Names. */
   labels?: readonly string[] | undefined;
+  excludedLabels?: readonly string[] | undefined;
   sync?: SyncFilter | undefined;
   /** Days. */
   dueFrom?: string | undefined;
@@ -57,6 +63,8 @@ export interface IssueListRequest {
   filters: IssueFilters;
   /** The labels that `filters.labels` names. */
   labelIds?: readonly string[] | undefined;
+  /** The labels that `filters.excludedLabels` names. */
+  excludedLabelIds?: readonly string[] | undefined;
   sort: readonly SortKey[];
   size: number;
   /** The sort values of the previous page's last issue; empty if that was the issue with the searched number. */

@@ -13,12 +13,15 @@ import {
 import { completeOrder, type SortField, totalMax } from './issue-list.ts';
 import { countWalks, isCovered, isIndexed, walk, wholeWalk } from './issue-walk.sql.ts';
 
-/** Maximum number of issues that a list looks through: in the index alone, or where the issues themselves are read. */
-const lookMax = { index: 50_000, issues: 15_000 };
+/**
+ * Maximum number of issues that a list looks through: in the index alone, or where the issues themselves are read, in the order of
+ * creation, in which they are stored, or in another one.
+ */
+const lookMax = { index: 50_000, issues: 15_000, scattered: 1_200 };
 /** Maximum number of issues that a count looks through. */
-const countLookMax = { index: 100_000, issues: 15_000 };
+const countLookMax = { ...lookMax, index: 100_000 };
 /** The first issues of a list, which usually fill the page. */
-const nearMax = { index: 1_000, issues: 200 };
+const nearMax = { index: 1_000, issues: 200, scattered: 200 };
 /** Maximum number of issues that one filter finds, and that are then read. */
 const rareMax = 250;
 
@@ -34,24 +37,27 @@ const covered = [
   'number',
 ];
 
-/** The columns of the row `i` that filters and orders need, and that the index does not have. */
-function otherColumns({ sort, labelIds, filters }: TrackedRequest): string[] {
+/** The columns of the row `i` that filters and orders need, and that the indexes of the orders by creation and change do not have. */
+function otherColumns({ sort, labelIds, excludedLabelIds, filters }: TrackedRequest): string[] {
   const { dueFrom, dueBefore, isOverdue } = filters;
   const needed = [
     ...sort.map(({ field }) => field),
-    ...(labelIds === undefined ? [] : ['label_ids']),
+    ...((labelIds ?? excludedLabelIds) === undefined ? [] : ['label_ids']),
     ...([dueFrom, dueBefore, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
   ];
   return [...new Set(needed)].filter((name) => !covered.includes(name));
 }
 
 function lookedColumns(request: TrackedRequest): Sql {
-  return Prisma.raw([...covered, ...otherColumns(request)].map((name) => `i.${name}`).join(', '));
+  const watches = request.filters.watcherId === undefined ? [] : ['reporter_watches'];
+  const columns = [...covered, ...otherColumns(request), ...watches];
+  return Prisma.raw(columns.map((name) => `i.${name}`).join(', '));
 }
 
 /** Whether each issue costs a look into a table. */
 function kindOf(request: TrackedRequest): keyof typeof lookMax {
-  return otherColumns(request).length > 0 ? 'issues' : 'index';
+  if (otherColumns(request).length === 0) return 'index';
+  return isCovered(request.sort) && request.sort[0]?.field === 'updated_at' ? 'scattered' : 'issues';
 }
 
 /** The first steps of a list or a count, as CTEs, and what comes of them. */

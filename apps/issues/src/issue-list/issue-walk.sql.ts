@@ -132,9 +132,9 @@ function rangeNames(sort: readonly SortKey[]): string[] {
 }
 
 /** The names of the filters of a list. */
-export function namesOf({ filters, labelIds }: Pick<IssueListRequest, 'filters' | 'labelIds'>): string[] {
-  const names = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-  return labelIds === undefined ? names : [...names, 'labels'];
+export function namesOf({ filters, labelIds, excludedLabelIds }: IssueListRequest): string[] {
+  const given = { ...filters, labelIds, excludedLabelIds };
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
 /**

@@ -79,6 +79,12 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
      SELECT gen_random_uuid(), id, 'chatter', reporter_id FROM issues, generate_series(1, 11000) WHERE number = 2) made`,
     [count],
   );
+  // The person watches a fifth of the issues, and has stopped to watch every fiftieth one.
+  await client.query(
+    `INSERT INTO issue_watchers (issue_id, user_id, is_watching, since)
+     SELECT id, $1, number % 50 > 0, created_at FROM issues WHERE number % 5 = 0`,
+    [busyPerson],
+  );
   await client.query('COMMIT');
   await client.query('CREATE INDEX comments_words_idx ON comments USING gin (words) WITH (fastupdate = off)');
   await client.query('ALTER TABLE comments ALTER COLUMN words SET STATISTICS 0');

@@ -182,6 +182,47 @@ export function planCases(count: number): PlanCase[] {
     list('a rare label', labelled(rareLabel), 'issues_labels_idx'),
     list('a common label', labelled(commonLabel), 'issues_labels_idx issues_created_idx'),
     list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx'),
+    list('without a common label', { ...newestFirst, excludedLabelIds: [commonLabel] }, 'issues_created_idx'),
+    list(
+      'no issue of a label without another',
+      { ...labelled(commonLabel), excludedLabelIds: [commonLabel] },
+      'issues_created_idx',
+    ),
+    list(
+      'no issue of a label without another, by change',
+      { ...labelled(commonLabel), excludedLabelIds: [commonLabel], sort: by('updated_at', true).sort },
+      'issues_updated_idx',
+    ),
+    list(
+      'the issues of other people',
+      only({ excludedAssigneeIds: [busyPerson, null] }),
+      'issues_created_idx',
+    ),
+    list(
+      'a status without its reporters',
+      only({ statuses: ['OPEN'], priorities: ['LOW'], excludedReporterIds: [busyPerson] }),
+      'issues_created_idx',
+    ),
+    list('a watcher of many issues', only({ watcherId: busyPerson }), 'issue_watchers_user_idx'),
+    list('a watcher of no issue', only({ watcherId: manyIds[2] }), 'issue_watchers_user_idx'),
+    list(
+      'no issue of a watcher',
+      only({ watcherId: busyPerson, statuses: ['IN_PROGRESS'], priorities: ['HIGH'] }),
+      'issues_created_idx',
+    ),
+    list(
+      'no issue of a watcher, by change',
+      {
+        ...only({ watcherId: busyPerson, priorities: ['HIGH'], statuses: ['IN_PROGRESS'] }),
+        sort: by('updated_at', true).sort,
+      },
+      'issues_updated_idx',
+    ),
+    search(
+      'a common word of a watcher',
+      only({ search: 'printer', watcherId: busyPerson }),
+      'issue_watchers_user_idx',
+    ),
     list('a failed sync', only({ sync: 'failed' }), 'tracker_links_attention_idx'),
     list('a conflict', only({ sync: 'conflict' }), 'tracker_links_conflicts_idx'),
     list('a stale sync', only({ sync: 'stale' }), 'issues_created_idx'),

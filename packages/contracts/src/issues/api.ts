@@ -53,6 +53,7 @@ import {
   updateMe,
   updateUser,
 } from './user.operations.ts';
+import { createView, deleteView, getView, listViews, updateView } from './view.operations.ts';
 import { getWatching, listWatching, startWatching, stopWatching } from './watching.operations.ts';
 import {
   createWebhook,
@@ -78,6 +79,7 @@ export const issuesApi = {
     Relations: 'Relations between issues.',
     Links: 'Links of an issue to objects of other systems.',
     Labels: 'Names and colours that issues are marked with.',
+    Views: 'Names for filters and order of a list.',
     Watching: 'The issues that a person follows.',
     Notifications: 'What happened to the issues that a person follows.',
     Activity: 'The history of an issue, which is never changed.',
@@ -138,6 +140,11 @@ export const issuesApi = {
     getLabel,
     updateLabel,
     deleteLabel,
+    listViews,
+    createView,
+    getView,
+    updateView,
+    deleteView,
     listWebhooks,
     createWebhook,
     getWebhook,

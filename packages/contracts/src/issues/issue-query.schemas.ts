@@ -121,16 +121,42 @@ const filterMembers = {
     .optional()
     .describe('Excludes issues with these statuses.'),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
+  '-priority': oneOrMore(priorityInputSchema, issuePriorities)
+    .optional()
+    .describe('Excludes issues with these priorities.'),
   assignee: oneOrMore(z.union([z.literal(['me', 'none']), uuid()]), ['me', 'none', 'a UUID'])
     .optional()
     .meta({
       description: 'Issues of any of these people: ids, `me`, or `none` for unassigned issues.',
       override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
     }),
+  '-assignee': oneOrMore(z.union([z.literal(['me', 'none']), uuid()]), ['me', 'none', 'a UUID'])
+    .optional()
+    .meta({
+      description: 'Excludes issues of these people, or with `none` unassigned issues.',
+      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
+    }),
   reporter: z.union([z.literal('me'), uuid()], { error: givenOnceOr('must be me or a UUID') }).optional(),
+  '-reporter': oneOrMore(z.union([z.literal('me'), uuid()]), ['me', 'a UUID'])
+    .optional()
+    .meta({
+      description: 'Excludes issues that these people have reported.',
+      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
+    }),
+  watcher: z
+    .literal('me', { error: givenOnceOr('must be me') })
+    .optional()
+    .describe('The issues that the caller watches. What other people watch is not shown.'),
   link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
   external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
-  label: labelFilter.optional(),
+  label: labelFilter
+    .optional()
+    .describe('A name, case-insensitive. A repeated parameter matches issues with all of these labels.'),
+  '-label': labelFilter
+    .optional()
+    .describe(
+      'Excludes issues with this label. A repeated parameter excludes those with any of these labels.',
+    ),
   sync: syncFilterSchema
     .optional()
     .describe(
@@ -154,6 +180,17 @@ const filterMembers = {
     ),
 };
 
+/** Refuses a value that a query both asks for and excludes, such as `status=OPEN&-status=OPEN`. */
+function refuseContradictions(query: Record<string, unknown>, context: z.RefinementCtx): void {
+  for (const name of ['status', 'priority', 'assignee', 'reporter', 'label']) {
+    const [asked, excluded] = [query[name], query[`-${name}`]].map((given) =>
+      [given ?? []].flat().map((value) => String(value).toLowerCase()),
+    );
+    if (excluded?.some((value) => asked?.includes(value)))
+      context.addIssue({ code: 'custom', path: [`-${name}`], message: `must exclude no value of ${name}` });
+  }
+}
+
 const listMembers = {
   ...filterMembers,
   ordering: ordering.optional().meta({
@@ -163,42 +200,51 @@ const listMembers = {
   }),
 };
 
+/** The filters and the order of a list, without its pages. */
+export const listQuerySchema = z.strictObject(listMembers).superRefine(refuseContradictions);
+
 const { options: issueFields } = issueFieldSchema;
 const fields = oneOrMore(issueFieldSchema, issueFields, issueFields.length)
   .optional()
   .describe('The members of each issue in the response; all by default. Other members are not read.');
 
 /** GET /api/v1/issues/. Unknown parameters are refused. */
-export const issueListQuerySchema = z.strictObject({
-  limit: limit.optional(),
-  cursor: cursor.optional(),
-  fields,
-  ...listMembers,
-});
+export const issueListQuerySchema = z
+  .strictObject({
+    limit: limit.optional(),
+    cursor: cursor.optional(),
+    fields,
+    ...listMembers,
+  })
+  .superRefine(refuseContradictions);
 export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
 /** GET /api/v1/issue-pages/. Unknown parameters are refused. */
-export const issuePageQuerySchema = z.strictObject({
-  page: wholeNumber(1_000_000_000)
-    .optional()
-    .describe('From 1; default 1. Beyond 10,000 issues, follow `next`.'),
-  page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
-  cursor: cursor.optional(),
-  fields,
-  ...listMembers,
-});
+export const issuePageQuerySchema = z
+  .strictObject({
+    page: wholeNumber(1_000_000_000)
+      .optional()
+      .describe('From 1; default 1. Beyond 10,000 issues, follow `next`.'),
+    page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
+    cursor: cursor.optional(),
+    fields,
+    ...listMembers,
+  })
+  .superRefine(refuseContradictions);
 export type IssuePageQuery = z.output<typeof issuePageQuerySchema>;
 
 export const countedFields = ['status', 'priority', 'assignee'] as const;
 export type CountedField = (typeof countedFields)[number];
 
 /** GET /api/v1/issues/counts/. Unknown parameters are refused. */
-export const issueCountsQuerySchema = z.strictObject({
-  by: z
-    .enum(countedFields, { error: `must be one of ${countedFields.join(', ')}` })
-    .meta({ description: 'The member by which the issues are counted.', param: { example: 'status' } }),
-  ...filterMembers,
-});
+export const issueCountsQuerySchema = z
+  .strictObject({
+    by: z
+      .enum(countedFields, { error: `must be one of ${countedFields.join(', ')}` })
+      .meta({ description: 'The member by which the issues are counted.', param: { example: 'status' } }),
+    ...filterMembers,
+  })
+  .superRefine(refuseContradictions);
 export type IssueFilterQuery = Omit<z.output<typeof issueCountsQuerySchema>, 'by'>;
 
 /** Maximum count of a value, and maximum number of assignees with a count. */

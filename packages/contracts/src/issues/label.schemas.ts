@@ -51,13 +51,11 @@ export const labelsInput = z
   )
   .describe('Names of existing labels, case-insensitive, or labels from a response, by id. The whole list.');
 
-/** The filter `label` of a list of issues. Commas do not separate names, because a name may contain a comma. */
-export const labelFilter = z
-  .preprocess(
-    (given) => (Array.isArray(given) ? given.slice(0, issueLabelsMax + 1) : [given]),
-    z.array(labelName).max(issueLabelsMax, issueLabelsError),
-  )
-  .describe('A name, case-insensitive. A repeated parameter matches issues with all of these labels.');
+/** A filter of a list of issues by labels. Commas do not separate names, because a name may contain a comma. */
+export const labelFilter = z.preprocess(
+  (given) => (Array.isArray(given) ? given.slice(0, issueLabelsMax + 1) : [given]),
+  z.array(labelName).max(issueLabelsMax, issueLabelsError),
+);
 
 /** POST /api/v1/labels/ */
 export const createLabelSchema = z

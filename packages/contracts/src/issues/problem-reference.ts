@@ -148,6 +148,10 @@ export const issuesProblemReference = {
     meaning: 'The user has too many open streams of events.',
     action: 'Close one, or share one stream among the tabs of a browser.',
   },
+  too_many_views: {
+    meaning: 'The person has as many views as possible, or shares as many.',
+    action: 'Delete a view, or share no other.',
+  },
   too_many_webhooks: {
     meaning: 'There are as many webhook endpoints as possible.',
     action: 'Delete an endpoint that is not used.',
@@ -163,6 +167,10 @@ export const issuesProblemReference = {
   version_conflict: {
     meaning: 'The issue has changed since the `version` of the request.',
     action: 'Compare with `issue` in the body, decide, and send the change with its `version`.',
+  },
+  view_not_found: {
+    meaning: 'There is no such view, or it belongs to another person alone.',
+    action: 'Read the list of views again.',
   },
   webhook_disabled: {
     meaning: 'The webhook endpoint is disabled.',

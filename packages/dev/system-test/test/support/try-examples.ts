@@ -150,6 +150,12 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('updateLabel', { parameters });
   await issues.send('deleteLabel', { parameters });
 
+  const view = { parameters: { id: created.parse(await issues.send('createView')).id } };
+  await issues.send('listViews');
+  await issues.send('getView', view);
+  await issues.send('updateView', view);
+  await issues.send('deleteView', view);
+
   const webhook = { id: created.parse(await issues.send('createWebhook')).id };
   await issues.send('listWebhooks');
   await issues.send('getWebhook', { parameters: webhook });
