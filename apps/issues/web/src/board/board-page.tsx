@@ -13,12 +13,15 @@ import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useRowChanges } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
+import { useOpenView } from '../views/open-view.ts';
+import { ViewActions } from '../views/parts.ts';
 import { BoardColumn } from './board-column.tsx';
 import { focusCard, focusedCard, keepFocus, openCard } from './card-focus.ts';
 
 /** The issues by status. A card moves to the columns that the workflow allows. */
 export function BoardPage() {
-  useTitle('Board');
+  const view = useOpenView();
+  useTitle(view?.name ?? 'Board');
   const search = useSearch({ from: '/app/board' });
   const navigate = useNavigate({ from: '/board' });
   const searchField = useRef<HTMLInputElement>(null);
@@ -71,7 +74,8 @@ export function BoardPage() {
   return (
     <main id="content" className="board-page">
       <div className="list-head">
-        <h1>Board</h1>
+        <h1>{view?.name ?? 'Board'}</h1>
+        <ViewActions />
       </div>
       <ListFilters
         isBoard

@@ -46,6 +46,7 @@ export function InboxPage() {
     if (isShort && !list.isFetching && !list.isError) void list.fetchNextPage();
   });
 
+  const isInbox = view === 'all' || view === 'unread';
   const done = (one: Notification) =>
     void (one.done_at === null ? marks.done([one], `${one.issue.key} is done`) : marks.restore(one));
   const act = (run: (one: Notification) => unknown) => () => {
@@ -71,6 +72,15 @@ export function InboxPage() {
         if (one.done_at === null && one.snoozed_until === null) void marks.toggleRead(one);
       }),
     },
+    ...(isInbox
+      ? [
+          {
+            key: 'E',
+            name: 'Mark all notifications as done',
+            run: () => void marks.allDone(viewQueries[view], shown),
+          },
+        ]
+      : []),
     { key: 'h', name: 'Snooze the notification', run: act(snooze) },
     {
       key: 'M',
@@ -86,6 +96,16 @@ export function InboxPage() {
         <p className="muted" role="status">
           {list.isPending ? 'Loading…' : unread > 0 && `${shownCount(unread)} unread`}
         </p>
+        {isInbox && shown.length > 0 && (
+          <button
+            type="button"
+            className="quiet"
+            title="Mark all as done ( E )"
+            onClick={() => void marks.allDone(viewQueries[view], shown)}
+          >
+            Mark all as done
+          </button>
+        )}
       </div>
       <fieldset className="views">
         <legend className="visually-hidden">Show</legend>

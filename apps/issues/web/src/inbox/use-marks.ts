@@ -1,7 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import type { Notification } from '@tessera/contracts';
+import type { RequestOf } from '@tessera/contracts/requests';
 import { useSyncExternalStore } from 'react';
-import { call } from '../http/api.ts';
+import { call, readPage } from '../http/api.ts';
 import { inOrder } from '../http/own-changes.ts';
 import { isRepeated } from '../http/queries.ts';
 import { setUnread } from '../http/unread.ts';
@@ -62,6 +63,21 @@ interface Mark {
   send: (ids: number[]) => Promise<{ unread_count: number }>;
 }
 
+type ListQuery = RequestOf<'listNotifications'>['query'];
+const maxIds = 100;
+
+/** The ids of a list, page after page. */
+async function idsOfAll(query: ListQuery): Promise<number[]> {
+  const ids: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await readPage('listNotifications', { query: { ...query, limit: 200, cursor } });
+    ids.push(...idsOf(page.items));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return ids;
+}
+
 const idsOf = (notifications: readonly Notification[]) => notifications.map(({ id }) => id);
 
 /** Marks are shown at once, and undone with the reason if the service refuses them. */
@@ -110,6 +126,13 @@ export function useMarks() {
   const snoozeUntil = (until: string) => (ids: number[]) =>
     call('snoozeNotifications', { body: { ids, until } });
 
+  const inParts = async (id: Operation, ids: readonly number[]) => {
+    let answer = { unread_count: 0 };
+    for (let begin = 0; begin < ids.length; begin += maxIds)
+      answer = await operation(id)(ids.slice(begin, begin + maxIds));
+    return answer;
+  };
+
   return {
     /** Opening an issue reads its notification. */
     read: (one: Notification) =>
@@ -136,6 +159,22 @@ export function useMarks() {
         await undoBy('restoreNotifications', notifications)();
         return snoozeUntil(one.snoozed_until)([one.id]);
       }),
+    /** Also those that are not loaded, of all or of the unread ones; what arrives meanwhile stays. */
+    allDone: async (query: ListQuery, loaded: readonly Notification[]) => {
+      let ids: number[] = [];
+      await undoable(
+        {
+          notifications: loaded,
+          shown: 'gone',
+          send: async () => {
+            ids = await idsOfAll(query);
+            return inParts('markNotificationsDone', ids);
+          },
+        },
+        'All notifications are done',
+        async () => setUnread(client, (await inParts('restoreNotifications', ids)).unread_count),
+      );
+    },
     restore: (one: Notification) =>
       undoable(
         { notifications: [one], shown: 'gone', send: operation('restoreNotifications') },

@@ -1,24 +1,23 @@
-import {
-  keepPreviousData,
-  skipToken,
-  useInfiniteQuery,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
+import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { type IssueQuery, listIssues } from '../http/api.ts';
+import type { IssueQuery } from '../http/api.ts';
 import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { type Command, useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
+import { useOpenView } from '../views/open-view.ts';
+import { ViewActions } from '../views/parts.ts';
 import { noteList } from './came-from.ts';
-import { byStatus } from './groups.ts';
+import { useDisplay } from './display.ts';
+import type { Grouping } from './groups.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
+import { ListDisplay } from './list-display.tsx';
 import { ListFilters, openFirstFilter } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
+import { useIssuePages } from './use-issue-pages.ts';
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
@@ -28,6 +27,9 @@ export function IssueListPage() {
   const search = useSearch({ from: '/app/issues', select: validateListSearch, structuralSharing: true });
   const navigate = useNavigate({ from: '/issues' });
   const searchField = useRef<HTMLInputElement>(null);
+  const [{ group }] = useDisplay();
+  const view = useOpenView();
+  const order = search.order ?? '-created_at';
   useEffect(() => noteList('/issues', search), [search]);
   const change = (changes: Record<string, string | undefined>) =>
     void navigate({
@@ -36,8 +38,12 @@ export function IssueListPage() {
     });
   return (
     <IssueListView
-      title="Issues"
+      title={view?.name ?? 'Issues'}
       query={apiQuery(search)}
+      by={group}
+      order={order}
+      onOrder={(next) => change({ order: next })}
+      actions={<ViewActions />}
       nothing={
         isFiltered(search)
           ? 'No issue matches these filters.'
@@ -72,8 +78,12 @@ interface IssueListViewProps {
   nothing: ReactNode;
   /** The keys of the part above the issues. */
   commands?: readonly Command[];
-  /** Whether the issues are in groups by their status. */
-  isGrouped?: boolean;
+  by?: Grouping;
+  /** Only of a list whose order can be chosen. */
+  order?: string;
+  onOrder?: (order: string) => void;
+  /** Beside the title. */
+  actions?: ReactNode;
   /** The part above the issues. */
   children: ReactNode;
 }
@@ -84,23 +94,18 @@ export function IssueListView({
   query,
   nothing,
   commands = [],
-  isGrouped = false,
+  by = 'none',
+  order,
+  onOrder,
+  actions,
   children,
 }: IssueListViewProps) {
   useTitle(title);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const table = useRef<IssueTableHandle>(null);
   const client = useQueryClient();
-  const list = useInfiniteQuery({
-    queryKey: ['issues', query],
-    queryFn: ({ pageParam, signal }) => listIssues(query, pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next,
-    placeholderData: keepPreviousData,
-  });
-  const loaded = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const issues = isGrouped ? byStatus(loaded) : loaded;
-  const total = list.data?.pages[0]?.total;
+  const [{ isCompact }] = useDisplay();
+  const { list, queryKey, listed, issues, total, counts } = useIssuePages(query, by);
   // A page ends early if the server has looked at many issues.
   const isSearching = issues.length === 0 && list.hasNextPage;
   useEffect(() => {
@@ -121,18 +126,17 @@ export function IssueListView({
     ...commands,
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
-  const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
+  const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(listed), queryFn: skipToken });
   const shown = new Set(issues.map(({ key }) => key));
   const newCount = arrived.filter((key) => !shown.has(key)).length;
   const showNew = async () => {
-    const queryKey = ['issues', query];
     // The first page alone is read again.
     client.setQueryData<typeof list.data>(
       queryKey,
       (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
     );
     await client.invalidateQueries({ queryKey });
-    client.setQueryData(newIssuesKey(query), []);
+    client.setQueryData(newIssuesKey(listed), []);
     scrollTo(0, 0);
   };
   return (
@@ -142,6 +146,8 @@ export function IssueListView({
         <p className="muted" role="status">
           {list.isPending || isSearching ? 'Loading…' : countOf(total, issues.length, list.hasNextPage)}
         </p>
+        {actions}
+        {order !== undefined && onOrder !== undefined && <ListDisplay order={order} onOrder={onOrder} />}
       </div>
       {children}
       <SelectionBar
@@ -175,7 +181,11 @@ export function IssueListView({
         <IssueTable
           ref={table}
           issues={issues}
-          isGrouped={isGrouped}
+          by={by}
+          counts={counts}
+          isCompact={isCompact}
+          order={order}
+          onOrder={onOrder}
           list={JSON.stringify(query)}
           selected={selected}
           onSelect={setSelected}

@@ -1,16 +1,12 @@
-import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import { personName, syncNames } from '../messages.ts';
-import { Avatar } from '../people/avatar.tsx';
-import { DueMark } from '../people/due-date.tsx';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
-import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
-import { RelativeTime } from '../shell/relative-time.tsx';
 import { lastPlace, noteOrder, notePlace } from './came-from.ts';
-import { itemsOf } from './groups.ts';
+import { type Grouping, itemsOf } from './groups.ts';
+import { GroupMark, IssueCells } from './issue-cells.tsx';
+import { SortButton, sortOf } from './sort-button.tsx';
 
 /** The keyboard's view of the table. */
 export interface IssueTableHandle {
@@ -26,8 +22,13 @@ export interface IssueTableHandle {
 interface IssueTableProps {
   ref: Ref<IssueTableHandle>;
   issues: readonly IssueRow[];
-  /** Whether each status has a head. The issues are in the order of the groups. */
-  isGrouped?: boolean;
+  /** The value of which each has a head. The issues are in the order of the groups. */
+  by: Grouping;
+  /** How many issues each group has, by its value. */
+  counts: ReadonlyMap<string, string>;
+  isCompact: boolean;
+  order?: string | undefined;
+  onOrder?: ((order: string) => void) | undefined;
   /** Names the filters and the order. */
   list: string;
   selected: ReadonlySet<string>;
@@ -38,16 +39,14 @@ interface IssueTableProps {
   isStale: boolean;
 }
 
-/** Of a row. The others are counted. */
-const shownLabels = 2;
-
 const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
 
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
 export function IssueTable(props: IssueTableProps) {
-  const { ref, issues, isGrouped = false, list, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
-  const items = useMemo(() => itemsOf(issues, isGrouped), [issues, isGrouped]);
+  const { ref, issues, by, counts, isCompact, order, onOrder, list, selected, onSelect } = props;
+  const { onEnd, isLoadingMore, isStale } = props;
+  const items = useMemo(() => itemsOf(issues, by), [issues, by]);
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   const [wanted, setWanted] = useState(lastPlace()?.key);
@@ -58,7 +57,13 @@ export function IssueTable(props: IssueTableProps) {
   const rows = useWindowVirtualizer({
     count: items.length,
     estimateSize: (index) =>
-      'head' in (items[index] ?? {}) ? 36 : matchMedia('(max-width: 767px)').matches ? 68 : 36,
+      'head' in (items[index] ?? {})
+        ? 36
+        : matchMedia('(max-width: 767px)').matches
+          ? 68
+          : isCompact
+            ? 28
+            : 36,
     // For the Tab key and the next frame; more rows make scrolling slow.
     overscan: 2,
     scrollMargin: offset,
@@ -66,9 +71,13 @@ export function IssueTable(props: IssueTableProps) {
     scrollPaddingStart: matchMedia('(max-width: 767px)').matches ? 56 : 60,
     getItemKey: (index) => {
       const item = items[index];
-      return item === undefined || 'head' in item ? `${item?.head}` : (issues[item.index]?.key ?? index);
+      return item === undefined || 'head' in item
+        ? `${item?.head.value}`
+        : (issues[item.index]?.key ?? index);
     },
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: all heights change with it
+  useLayoutEffect(() => rows.measure(), [isCompact]);
   const visible = rows.getVirtualItems();
   const hasSync = issues.some(({ sync }) => sync.state !== 'not_configured');
   const last = visible.at(-1)?.index ?? -1;
@@ -93,7 +102,7 @@ export function IssueTable(props: IssueTableProps) {
     notePlace({ key, list, index });
     isReturning.current = false;
     rows.scrollToIndex(
-      isGrouped ? items.findIndex((item) => 'index' in item && item.index === index) : index,
+      by === 'none' ? index : items.findIndex((item) => 'index' in item && item.index === index),
       {
         align: 'auto',
       },
@@ -164,14 +173,19 @@ export function IssueTable(props: IssueTableProps) {
       role="table"
       aria-label="Issues"
       aria-rowcount={items.length + 1}
-      className={hasSync ? 'table' : 'table without-sync'}
+      className={['table', !hasSync && 'without-sync', isCompact && 'compact'].filter(Boolean).join(' ')}
       aria-busy={isStale}
     >
       <div role="row" className="row row-head" aria-rowindex={1}>
         {columns
           .filter((name) => name !== 'Sync' || hasSync)
           .map((name) => (
-            <span role="columnheader" key={name} className={`cell-${name.toLowerCase()}`}>
+            <span
+              role="columnheader"
+              key={name}
+              className={`cell-${name.toLowerCase()}`}
+              aria-sort={sortOf(name, order)}
+            >
               {name === 'Selected' ? (
                 <input
                   type="checkbox"
@@ -183,6 +197,8 @@ export function IssueTable(props: IssueTableProps) {
                   }}
                   onChange={() => onSelect(new Set(isAll ? [] : issues.map(({ key }) => key)))}
                 />
+              ) : order !== undefined && onOrder !== undefined && sortOf(name, order) !== undefined ? (
+                <SortButton name={name} order={order} onOrder={onOrder} />
               ) : (
                 name
               )}
@@ -196,9 +212,16 @@ export function IssueTable(props: IssueTableProps) {
           const style = { transform: `translateY(${start - offset}px)` };
           if ('head' in item)
             return (
-              <div role="row" key={item.head} aria-rowindex={line + 2} className="group-head" style={style}>
+              <div
+                role="row"
+                key={item.head.value}
+                aria-rowindex={line + 2}
+                className="group-head"
+                style={style}
+              >
                 <span role="cell" aria-colspan={columns.length - (hasSync ? 0 : 1)}>
-                  <StatusMark status={item.head} /> <span className="group-count">{item.count}</span>
+                  <GroupMark by={by} group={item.head} />
+                  <span className="group-count">{counts.get(item.head.value) ?? item.loaded}</span>
                 </span>
               </div>
             );
@@ -233,65 +256,5 @@ export function IssueTable(props: IssueTableProps) {
       </div>
       {isLoadingMore && <p className="muted table-end">Loading…</p>}
     </div>
-  );
-}
-
-/** Has few elements, because all cells are made again while the list scrolls. */
-function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
-  const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
-  return (
-    <>
-      <PriorityMark priority={priority} isCell />
-      <span role="cell" className="cell-key">
-        {key}
-      </span>
-      <span role="cell" className="cell-title">
-        <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link" dir="auto">
-          {title}
-        </Link>
-        {labels.length > 0 && (
-          <span className="labels">
-            {labels.slice(0, shownLabels).map(({ id, name, color }) => (
-              <LabelMark key={id} name={name} color={color} />
-            ))}
-            {labels.length > shownLabels && (
-              <span className="more-labels">
-                +{labels.length - shownLabels}
-                <span className="visually-hidden"> labels</span>
-              </span>
-            )}
-          </span>
-        )}
-        <DueMark issue={issue} />
-      </span>
-      <StatusMark status={status} isCell />
-      <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>
-        {assignee === null ? (
-          <span className="visually-hidden">No one</span>
-        ) : (
-          <>
-            <Avatar person={assignee} />
-            <span className="visually-hidden" dir="auto">
-              {personName(assignee)}
-            </span>
-          </>
-        )}
-      </span>
-      {hasSync && (
-        <span role="cell" className={`cell-sync sync-${sync.state}`}>
-          {syncNames[sync.state]}
-        </span>
-      )}
-      <span role="cell" className="cell-comments">
-        {comments_count > 0 && (
-          <>
-            <CommentIcon />
-            {comments_count}
-            <span className="visually-hidden"> {comments_count === 1 ? 'comment' : 'comments'}</span>
-          </>
-        )}
-      </span>
-      <RelativeTime role="cell" className="cell-changed" at={updated_at} />
-    </>
   );
 }

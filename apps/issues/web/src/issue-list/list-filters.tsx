@@ -7,14 +7,15 @@ import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { LabelMark, PriorityMark, SearchIcon, StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
+import { FurtherFilters } from './further-filters.tsx';
 import {
   type Due,
   dues,
   isFiltered,
   items,
   type ListSearch,
-  type Order,
-  orders,
+  labelsIn,
+  labelsText,
   type State,
   states,
 } from './list-search.ts';
@@ -114,14 +115,15 @@ export function ListFilters({ search, onChange, onReset, searchField, isBoard = 
       />
       <Picker
         label="Label"
-        summary={summary('Label', search.label === undefined ? [] : [search.label])}
+        summary={summary('Label', labelsIn(search.label))}
         options={labels.map(({ name, color }) => ({
           value: name,
           name,
           content: <LabelMark name={name} color={color} />,
         }))}
-        selected={search.label === undefined ? [] : [search.label]}
-        onChange={([label]) => onChange({ label: label === search.label ? undefined : label })}
+        selected={labelsIn(search.label)}
+        isMultiple
+        onChange={(label) => onChange({ label: labelsText(label) })}
       />
       <Picker
         label="Due date"
@@ -130,21 +132,7 @@ export function ListFilters({ search, onChange, onReset, searchField, isBoard = 
         selected={search.due === undefined ? [] : [search.due]}
         onChange={([due]) => onChange({ due: due === search.due ? undefined : due })}
       />
-      {!isBoard && (
-        <label>
-          <span className="visually-hidden">Order</span>
-          <select
-            value={search.order ?? '-created_at'}
-            onChange={({ target }) => onChange({ order: target.value })}
-          >
-            {(Object.keys(orders) as Order[]).map((order) => (
-              <option key={order} value={order}>
-                {orders[order]}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      <FurtherFilters search={search} onChange={onChange} isBoard={isBoard} />
       {isFiltered(search) && (
         <button type="button" className="quiet" onClick={onReset}>
           Reset

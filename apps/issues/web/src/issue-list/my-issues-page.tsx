@@ -1,14 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteList } from './came-from.ts';
-import { groupedOrdering } from './groups.ts';
 import { IssueListView } from './issue-list-page.tsx';
 import { type MyIssues, myIssues, validateMySearch } from './list-search.ts';
 
 const lists = {
   assigned: {
     name: 'Assigned to me',
-    query: { assignee: ['me'], is_open: true, ordering: groupedOrdering },
+    query: { assignee: ['me'], is_open: true, ordering: '-priority' },
     nothing: 'No open issue is assigned to you. Press i on an issue to take it.',
   },
   created: {
@@ -27,7 +26,12 @@ export function MyIssuesPage() {
   const { query, nothing } = lists[of];
   const show = (next: MyIssues) => void navigate({ search: next === 'assigned' ? {} : { of: next } });
   return (
-    <IssueListView title="My issues" query={query} nothing={nothing} isGrouped={of === 'assigned'}>
+    <IssueListView
+      title="My issues"
+      query={query}
+      nothing={nothing}
+      by={of === 'assigned' ? 'status' : 'none'}
+    >
       <fieldset className="views">
         <legend className="visually-hidden">Show</legend>
         {myIssues.map((one) => (

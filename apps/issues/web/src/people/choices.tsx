@@ -152,6 +152,8 @@ export function Choices(props: ClosableProps) {
             role="option"
             aria-selected={selected.includes(option.value)}
             className={index === active ? 'option active' : 'option'}
+            // The focus stays, also where what is around the list could take it, as a dialog that scrolls does.
+            onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(option)}
             onPointerMove={() => setActive(index)}
           >

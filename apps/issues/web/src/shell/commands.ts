@@ -5,7 +5,7 @@ import { onKey } from './keys.ts';
 /** An action of a page: in the command palette, in the list of keys and, with a key, as a shortcut. */
 export interface Command {
   name: string;
-  /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, or two keys that are pressed one after the other, such as `g b`. */
+  /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, `Alt+1` to `Alt+9`, or two keys that are pressed one after the other, such as `g b`. */
   key?: string;
   /** Its part of the palette. Default: commands of the page and the frame. */
   group?: 'Issue' | 'Go to' | 'Settings';
@@ -83,7 +83,8 @@ let first: { key: string; at: number } | undefined;
 const press = onKey((pressed, event: KeyboardEvent) => {
   // Where AltGr types a character, such as [ on a German layout, some systems add Ctrl and Alt to it.
   const isTyped = event.getModifierState('AltGraph');
-  if ((event.altKey && !isTyped) || event.defaultPrevented) return;
+  if (event.defaultPrevented) return;
+  if (event.altKey && !isTyped) return pressWithAlt(event);
   if (document.querySelector('dialog[open]') !== null) return;
   const isWithCtrl = (event.ctrlKey || event.metaKey) && !isTyped;
   if (isField(event.target)) {
@@ -103,6 +104,17 @@ const press = onKey((pressed, event: KeyboardEvent) => {
   event.preventDefault();
   command.run();
 });
+
+/** Alt and a digit. A Mac types another character with it, so the position of the key counts. */
+function pressWithAlt(event: KeyboardEvent): void {
+  const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
+  if (digit === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (isField(event.target) || document.querySelector('dialog[open]') !== null) return;
+  const command = registrations.flatMap(({ current }) => current).find(({ key }) => key === `Alt+${digit}`);
+  if (command === undefined) return;
+  event.preventDefault();
+  command.run();
+}
 
 document.addEventListener('keydown', press);
 

@@ -57,6 +57,18 @@ export const IssuesIcon = () => (
   </Icon>
 );
 
+export const DensityIcon = () => (
+  <Icon>
+    <path d="M3 3.5h10M3 6.5h10M3 9.5h10M3 12.5h10" />
+  </Icon>
+);
+
+export const ViewIcon = () => (
+  <Icon>
+    <path d="M2.5 4h11M4.5 8h7M6.5 12h3" />
+  </Icon>
+);
+
 export const BoardIcon = () => (
   <Icon>
     <rect x="2.2" y="2.5" width="3.2" height="11" rx="1" />

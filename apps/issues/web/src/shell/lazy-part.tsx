@@ -11,7 +11,7 @@ type LazyPart<Props> = ((props: Props) => ReactNode) & { load: () => Promise<voi
  */
 export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-  waiting: (props: Props) => ReactNode = () => <LoadingPage />,
+  waiting: (props: Props) => ReactNode = loadingPage,
   failed: (retry: () => void) => ReactNode = () => <FailedPage />,
 ): LazyPart<Props> {
   let Loaded: ComponentType<Props> | undefined;
@@ -31,7 +31,7 @@ export function lazyPart<Props extends object>(
         () => {
           if (!isCurrent) return;
           setLoaded(true);
-          focusPage();
+          if (waiting === loadingPage) focusPage();
         },
         () => isCurrent && setFailed(true),
       );
@@ -45,7 +45,7 @@ export function lazyPart<Props extends object>(
   return Object.assign(Part, { load: loadOnce });
 }
 
-const LoadingPage = () => (
+const loadingPage = () => (
   <main id="content" className="page" aria-busy="true">
     <h1 className="visually-hidden">Loading…</h1>
   </main>

@@ -5,8 +5,11 @@ import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { labelsQuery } from '../http/queries.ts';
 import { shownCount, useUnread } from '../http/unread.ts';
 import { type ListPath, useLastSearch } from '../issue-list/came-from.ts';
+import { labelsText } from '../issue-list/list-search.ts';
 import { formatNumber, personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { useOpenView } from '../views/open-view.ts';
+import { RailViews } from '../views/parts.ts';
 import {
   BoardIcon,
   InboxIcon,
@@ -63,7 +66,7 @@ export function Rail({ actions, isOpen }: { actions: FrameActions; isOpen: boole
           </span>
         </button>
       </div>
-      <Ways />
+      <Ways hasViews={isOpen} />
       <div className="rail-foot">
         <AccountMenu actions={actions} />
         <button
@@ -137,7 +140,7 @@ function Sheet({ onClose }: { onClose: () => void }) {
             <span aria-hidden="true">✕</span>
           </button>
         </div>
-        <Ways />
+        <Ways hasViews />
       </div>
     </dialog>
   );
@@ -197,21 +200,30 @@ const shownLabels = 8;
 /** The links say themselves which of them is the present one. */
 const exactly = { exact: true, includeSearch: true };
 
-function Ways() {
+/** @param hasViews whether there is room for the names of views */
+function Ways({ hasViews }: { hasViews: boolean }) {
+  const view = useOpenView();
   const unread = useUnread();
   const { data: labels = [] } = useQuery(labelsQuery);
   const [isLong, setLong] = useState(false);
   const chosen = useLocation({
-    select: ({ pathname, search }) => (pathname === '/issues' ? search.label : undefined),
+    select: ({ pathname, search }) =>
+      pathname === '/issues' && search.saved === undefined ? search.label : undefined,
   });
   return (
     <div className="rail-ways">
       <nav className="pages" aria-label="Pages">
         <ListLink to="/inbox" name="Inbox" icon={<InboxIcon />} count={unread} />
         <ListLink to="/my" name="My issues" icon={<MyIssuesIcon />} />
-        <ListLink to="/issues" name="All issues" icon={<IssuesIcon />} isElsewhere={chosen !== undefined} />
-        <ListLink to="/board" name="Board" icon={<BoardIcon />} />
+        <ListLink
+          to="/issues"
+          name="All issues"
+          icon={<IssuesIcon />}
+          isElsewhere={(chosen ?? view) !== undefined}
+        />
+        <ListLink to="/board" name="Board" icon={<BoardIcon />} isElsewhere={view !== undefined} />
       </nav>
+      {hasViews && <RailViews />}
       {labels.length > 0 && (
         <nav className="rail-labels" aria-label="Labels">
           <h2>Labels</h2>
@@ -219,11 +231,11 @@ function Ways() {
             <Link
               key={id}
               to="/issues"
-              search={{ label: name }}
+              search={{ label: labelsText([name]) }}
               className="way"
               activeProps={{}}
               activeOptions={exactly}
-              aria-current={chosen === name ? 'page' : undefined}
+              aria-current={chosen === labelsText([name]) ? 'page' : undefined}
             >
               <span className="dot" aria-hidden="true" style={{ backgroundColor: color }} />
               <span className="way-name" dir="auto">

@@ -16,6 +16,7 @@ import { sectionsOf } from '../settings/sections.ts';
 import { isHosted } from '../sign-in/hosted-sign-in.ts';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
+import { ViewCommands } from '../views/parts.ts';
 import { useCommands } from './commands.ts';
 import { Dialog, focusFirst } from './dialog.tsx';
 import { onKey } from './keys.ts';
@@ -59,6 +60,11 @@ const CreateDialog = lazyPart(
   ),
   notLoaded,
 );
+const ViewsDialog = lazyPart(
+  async () => (await import('../views/views-dialog.tsx')).ViewsDialog,
+  () => null,
+  notLoaded,
+);
 const Palette = lazyPart(
   async () => (await import('../palette/palette.tsx')).Palette,
   (props: PaletteProps) => <PaletteField {...props} />,
@@ -68,7 +74,7 @@ const Palette = lazyPart(
 /** The frame of every page behind the sign-in. */
 export function Shell() {
   const user = useQuery(sessionQuery).data?.user ?? undefined;
-  const [open, setOpen] = useState<'create' | 'keyboard' | 'palette'>();
+  const [open, setOpen] = useState<'create' | 'keyboard' | 'palette' | 'views'>();
   const navigate = useNavigate();
   const client = useQueryClient();
   const [theme, setTheme] = useState(currentTheme);
@@ -148,6 +154,7 @@ export function Shell() {
       group: 'Go to' as const,
       run: () => void navigate({ to: '/board', search: lastSearch('/board') }),
     },
+    { key: 'v', name: 'Views: open or save', run: () => setOpen('views') },
     {
       key: 'g s',
       name: 'Go to the settings',
@@ -178,7 +185,8 @@ export function Shell() {
     document.addEventListener('keydown', press);
     const stop = whenIdle(client, () => {
       preloadPages();
-      for (const part of [CreateDialog, Palette, KeyboardHelp]) part.load().catch(() => undefined);
+      for (const part of [CreateDialog, Palette, KeyboardHelp, ViewsDialog])
+        part.load().catch(() => undefined);
     });
     return () => {
       document.removeEventListener('keydown', press);
@@ -211,6 +219,8 @@ export function Shell() {
         </div>
         {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
         {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
+        <ViewCommands />
+        {open === 'views' && <ViewsDialog onClose={close} />}
         {open === 'keyboard' && <KeyboardHelp onClose={close} />}
         <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />
         <Toasts />

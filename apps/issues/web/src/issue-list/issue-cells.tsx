@@ -1,0 +1,84 @@
+import { Link } from '@tanstack/react-router';
+import type { IssueRow } from '../http/api.ts';
+import { personName, syncNames } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { DueMark } from '../people/due-date.tsx';
+import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { RelativeTime } from '../shell/relative-time.tsx';
+import type { Group, Grouping } from './groups.ts';
+
+/** Of a row. The others are counted. */
+const shownLabels = 2;
+
+/** The head of a group. */
+export function GroupMark({ by, group: { value, person } }: { by: Grouping; group: Group }) {
+  if (by === 'status') return <StatusMark status={value as 'OPEN'} />;
+  if (by === 'priority') return <PriorityMark priority={value as 'LOW'} hasText />;
+  if (person === null) return <span>No one</span>;
+  return (
+    <span className="person">
+      <Avatar person={person} />
+      <bdi>{personName(person)}</bdi>
+    </span>
+  );
+}
+
+/** Has few elements, because all cells are made again while the list scrolls. */
+export function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
+  const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
+  return (
+    <>
+      <PriorityMark priority={priority} isCell />
+      <span role="cell" className="cell-key">
+        {key}
+      </span>
+      <span role="cell" className="cell-title">
+        <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link" dir="auto">
+          {title}
+        </Link>
+        {labels.length > 0 && (
+          <span className="labels">
+            {labels.slice(0, shownLabels).map(({ id, name, color }) => (
+              <LabelMark key={id} name={name} color={color} />
+            ))}
+            {labels.length > shownLabels && (
+              <span className="more-labels">
+                +{labels.length - shownLabels}
+                <span className="visually-hidden"> labels</span>
+              </span>
+            )}
+          </span>
+        )}
+        <DueMark issue={issue} />
+      </span>
+      <StatusMark status={status} isCell />
+      <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>
+        {assignee === null ? (
+          <span className="visually-hidden">No one</span>
+        ) : (
+          <>
+            <Avatar person={assignee} />
+            <span className="visually-hidden" dir="auto">
+              {personName(assignee)}
+            </span>
+          </>
+        )}
+      </span>
+      {hasSync && (
+        <span role="cell" className={`cell-sync sync-${sync.state}`}>
+          {syncNames[sync.state]}
+        </span>
+      )}
+      <span role="cell" className="cell-comments">
+        {comments_count > 0 && (
+          <>
+            <CommentIcon />
+            {comments_count}
+            <span className="visually-hidden"> {comments_count === 1 ? 'comment' : 'comments'}</span>
+          </>
+        )}
+      </span>
+      <RelativeTime role="cell" className="cell-changed" at={updated_at} />
+    </>
+  );
+}

@@ -1,0 +1,41 @@
+import { apiQuery, type ListSearch, labelsText, validateListSearch } from '../issue-list/list-search.ts';
+
+/** The day of a moment, here. */
+const dayOf = (time: string, millisecondsBefore = 0) => {
+  const at = new Date(new Date(time).getTime() - millisecondsBefore);
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+};
+
+/** The filters and the order as the query of a view. */
+export function viewQuery(search: ListSearch): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(apiQuery(search)))
+    for (const one of [value].flat()) parameters.append(name, String(one));
+  return parameters.toString();
+}
+
+/** The parameters of the URL for the query of a view. */
+export function searchOfView(query: string): ListSearch {
+  const given = new URLSearchParams(query);
+  const all = (name: string) => given.getAll(name).flatMap((value) => value.split(','));
+  const found: Record<string, string | undefined> = {};
+  for (const name of ['status', 'priority', 'assignee', '-status', '-priority', '-assignee', '-reporter'])
+    found[name] = all(name).join();
+  for (const name of ['label', '-label']) found[name] = labelsText(given.getAll(name));
+  for (const name of ['reporter', 'watcher', 'link', 'external', 'sync'])
+    found[name] = given.get(name) ?? undefined;
+  found.id = all('id').join();
+  for (const name of ['created', 'updated']) {
+    const [from, to] = [given.get(`${name}_after`), given.get(`${name}_before`)];
+    if (from !== null) found[`${name}_from`] = dayOf(from);
+    if (to !== null) found[`${name}_to`] = dayOf(to, 1);
+  }
+  const isOpen = given.get('is_open');
+  return validateListSearch({
+    ...found,
+    q: given.get('search') ?? undefined,
+    state: isOpen === null ? 'all' : isOpen === 'true' ? 'open' : 'done',
+    order: given.get('ordering') ?? undefined,
+  });
+}
