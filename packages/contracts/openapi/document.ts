@@ -134,7 +134,7 @@ function simplify({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
     });
   }
   // Removes zod's patterns that repeat the format, and zod's names of checks that are not formats.
-  if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
+  if (['date', 'date-time', 'uuid'].includes(jsonSchema.format ?? '')) delete jsonSchema.pattern;
   if (jsonSchema.format === 'includes') delete jsonSchema.format;
   // The range of JavaScript's integers, and the names of a record's members, which are always strings.
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;

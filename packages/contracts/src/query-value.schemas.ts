@@ -14,7 +14,10 @@ export function givenOnceOr(other: string) {
 }
 
 /** Documents a parameter with the JSON type that its text represents, such as `integer`. */
-function documentedAs<Schema extends z.ZodType>(schema: Schema, type: Record<string, unknown>): Schema {
+export function documentedAs<Schema extends z.ZodType>(
+  schema: Schema,
+  type: Record<string, unknown>,
+): Schema {
   return schema.meta({ override: { enum: undefined, pattern: undefined, ...type } });
 }
 

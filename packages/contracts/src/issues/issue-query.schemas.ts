@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   cursor,
+  documentedAs,
   flag,
   givenOnceOr,
   instant,
@@ -73,7 +74,7 @@ const externalFilter = singleLineText()
 
 const orderingFieldSchema = z.enum(orderingFields);
 
-const day = once.pipe(daySchema);
+const day = documentedAs(once.pipe(daySchema), { type: 'string', format: 'date' });
 
 const ordering = once
   .transform((text, context): OrderingKey[] => {

@@ -39,7 +39,7 @@ export const relationSchema = z
     issue: issueSummarySchema
       .pick({ id: true, key: true, title: true, status: true })
       .describe('The other issue.'),
-    created_by: uuid(),
+    created_by: uuid().describe('The id of the person who added it.'),
     created_at: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
   })
   .meta({ id: 'Relation' });
@@ -69,6 +69,7 @@ export const listRelations = operation({
   method: 'GET',
   path,
   summary: 'List the relations of an issue to other issues, the oldest first',
+  description: 'Each in the direction in which this issue sees it.',
   responses: {
     200: {
       description: `All relations, at most ${relationsMax}.`,
