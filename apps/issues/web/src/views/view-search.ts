@@ -23,9 +23,10 @@ export function searchOfView(query: string): ListSearch {
   for (const name of ['status', 'priority', 'assignee', '-status', '-priority', '-assignee', '-reporter'])
     found[name] = all(name).join();
   for (const name of ['label', '-label']) found[name] = labelsText(given.getAll(name));
-  for (const name of ['reporter', 'watcher', 'link', 'external', 'sync'])
+  for (const name of ['reporter', 'watcher', 'link', 'external', 'sync', 'due_after', 'due_before'])
     found[name] = given.get(name) ?? undefined;
   found.id = all('id').join();
+  if (given.get('is_overdue') === 'true') found.due = 'overdue';
   for (const name of ['created', 'updated']) {
     const [from, to] = [given.get(`${name}_after`), given.get(`${name}_before`)];
     if (from !== null) found[`${name}_from`] = dayOf(from);
