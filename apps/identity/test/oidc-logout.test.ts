@@ -9,6 +9,8 @@ import { createClient, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import {
+  authorizationOf,
+  aVerifier,
   claimsOf,
   exchange,
   nextCode,
@@ -65,6 +67,8 @@ const signedIn = async () => {
   const { body } = await exchange(app, client, { code, verifier }).expect(200);
   return { browser, tokens: body };
 };
+const refresh = (token: string, by: CreatedClient = client) =>
+  postForm(app, '/oidc/token', { grant_type: 'refresh_token', refresh_token: token }, by);
 const isSignedIn = async (browser: TestBrowser) => (await nextPage(browser)).status === 303;
 const nextPage = (browser: TestBrowser) =>
   browser.get('/oidc/authorize', {
@@ -86,12 +90,7 @@ describe('a sign-out that the application asks for', () => {
     });
     expect(nextOf(out).href).toBe(`${goodbye}?state=x%26y`);
     expect(await isSignedIn(browser)).toBe(false);
-    await postForm(
-      app,
-      '/oidc/token',
-      { grant_type: 'refresh_token', refresh_token: tokens.refresh_token },
-      client,
-    ).expect(400);
+    await refresh(tokens.refresh_token).expect(400);
   });
 
   it('without an address ends on a page', async () => {
@@ -144,6 +143,23 @@ describe('a sign-out that the application asks for', () => {
     expect(
       (await browser.get('/oidc/logout', { post_logout_redirect_uri: 'https://evil.example/' })).text,
     ).not.toContain('evil');
+  });
+
+  it('reaches the applications of earlier sign-ins of the person in the browser', async () => {
+    const { browser, tokens } = await signedIn();
+    const other = await createClient(app, { post_logout_redirect_uris: [goodbye] });
+    // Another tab, and its form once more.
+    const { verifier, challenge } = aVerifier();
+    const page = await browser.get('/oidc/authorize', authorizationOf(other, challenge, { prompt: 'login' }));
+    await browser.submit(page, person);
+    const again = await browser.submit(page, person);
+    const code = nextOf(again).searchParams.get('code') ?? '';
+    const { body } = await exchange(app, other, { code, verifier }).expect(200);
+    expect(claimsOf(body.id_token).sid).toBe(claimsOf(tokens.id_token).sid);
+    const { body: kept } = await refresh(tokens.refresh_token).expect(200);
+    await browser.get('/oidc/logout', { id_token_hint: body.id_token });
+    expect((await refresh(kept.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await refresh(body.refresh_token, other)).body.error).toBe('invalid_grant');
   });
 
   it('is not possible with a form of another site', async () => {
@@ -240,6 +256,31 @@ describe('a client with a back-channel address', () => {
     expect(await waiting()).toEqual([]);
     const events = await app.sql(`SELECT details FROM audit_events WHERE type = 'logout.undelivered'`);
     expect(events).toEqual([{ details: { client: client.client_id } }]);
+  });
+
+  it('gets one when another person signs in over its session, and for the oldest of too many browsers', async () => {
+    const { browser, tokens } = await signedIn();
+    const { identity, password } = await createIdentity(app);
+    const page = await browser.get(
+      '/oidc/authorize',
+      authorizationOf(client, aVerifier().challenge, { prompt: 'login' }),
+    );
+    await browser.submit(page, { email: identity.email, password });
+    expect((await refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const oldest = await signedIn();
+    await app.sql(
+      `INSERT INTO sso_sessions (id, token_hash, identity_id, session_epoch, amr, acr, idle_expires_at, expires_at, created_at)
+       SELECT gen_random_uuid(), sha256((id || n::text)::bytea), identity_id, session_epoch, amr, acr, idle_expires_at,
+              expires_at, now() + n * interval '1 millisecond'
+         FROM sso_sessions, generate_series(1, 100) n WHERE id = $1`,
+      [claimsOf(oldest.tokens.id_token).sid],
+    );
+    await signInFor(app, client, person);
+    expect((await refresh(oldest.tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const sids = await app.sql(`SELECT sid FROM logout_deliveries WHERE sid = ANY($1)`, [
+      [tokens, oldest.tokens].map(({ id_token }) => claimsOf(id_token).sid),
+    ]);
+    expect(sids).toHaveLength(2);
   });
 
   it('is not told about people who have not signed in to it', async () => {

@@ -2,6 +2,7 @@ import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SignInAddress, SignInRepository } from '../sign-in/sign-in.repository.ts';
+import { endedSessions, endSessions } from '../sso/sso-session.repository.ts';
 import {
   absoluteSeconds,
   idleSeconds,
@@ -50,9 +51,12 @@ export interface Judgement {
 export interface NewSsoSession {
   id: string;
   tokenHash: Uint8Array;
-  /** The session of the browser before; it ends. */
+  /** The session of the browser before. */
   previousHash: Uint8Array | undefined;
 }
+
+/** What the password of a person has opened. `tells`: clients of another session get logout tokens. */
+export type OpenedSession = Judgement & { tells: boolean };
 
 /** Issues codes, for a browser that is signed in and for one that signs in. */
 export class AuthorizationRepository {
@@ -118,51 +122,66 @@ export class AuthorizationRepository {
   /**
    * Opens the session of a browser after its password was verified, and issues the code of its request, if there is one.
    * Returns undefined if the sessions of the identity have ended since the password was read.
+   *
+   * If the browser is signed in as the same person, its session goes on with another cookie: the applications in it know its id
+   * (`sid`), and a sign-out must reach them all. The session of another person ends wholly, and so does the oldest of too many.
+   * A session is found by the cookie in a subquery, so that one of two parallel sign-ins, which waits for the row, finds it still.
    */
   async signIn(
     candidate: { id: string; sessionEpoch: number },
     address: SignInAddress,
     origin: RequestOrigin,
     { session, code }: { session: NewSsoSession; code: CodeToIssue | null },
-  ): Promise<Judgement | undefined> {
+  ): Promise<OpenedSession | undefined> {
+    const previous = Prisma.sql`(SELECT id FROM sso_sessions WHERE token_hash = ${session.previousHash ?? null})`;
     const issued =
       code === null
         ? Prisma.sql`issued AS (SELECT 1 WHERE false)`
         : Prisma.sql`issued AS (
             ${insertCode(code)} FROM (SELECT * FROM opened AS session WHERE ${isConsented(code)}) AS judged
              WHERE ${isBelowLimit} RETURNING 1)`;
-    const rows = await this.#signIns.open<Judgement>(
+    const rows = await this.#signIns.open<OpenedSession>(
       { identityId: candidate.id, sessionEpoch: candidate.sessionEpoch },
       address,
       origin,
       {
-        steps: Prisma.sql`opened AS (
+        steps: Prisma.sql`renewed AS (
+          UPDATE sso_sessions s SET token_hash = ${session.tokenHash}::bytea, auth_time = now(), amr = ${passwordMethods}::text[],
+                 acr = ${passwordLevel}, created_at = now(), last_used_at = now(), idle_expires_at = ${idleEnd},
+                 expires_at = ${absoluteEnd}, created_ip = ${origin.ip}, user_agent = ${origin.userAgent}
+            FROM owner
+           WHERE s.id = ${previous} AND s.identity_id = owner.id AND s.ended_at IS NULL
+             AND s.session_epoch = owner.session_epoch AND s.created_at >= ${this.#sessionsValidAfter}::timestamptz
+          RETURNING s.*
+        ), created AS (
           INSERT INTO sso_sessions (id, token_hash, identity_id, session_epoch, amr, acr, idle_expires_at, expires_at,
                                     created_ip, user_agent)
           SELECT ${session.id}::uuid, ${session.tokenHash}::bytea, id, session_epoch, ${passwordMethods}::text[],
-                 ${passwordLevel}, now() + ${idleSeconds}::int * interval '1 second',
-                 now() + ${absoluteSeconds}::int * interval '1 second', ${origin.ip}, ${origin.userAgent}
-            FROM owner
+                 ${passwordLevel}, ${idleEnd}, ${absoluteEnd}, ${origin.ip}, ${origin.userAgent}
+            FROM owner WHERE NOT EXISTS (SELECT FROM renewed)
           RETURNING *
-        ), replaced AS (
-          UPDATE sso_sessions SET ended_at = now()
-           WHERE ended_at IS NULL AND EXISTS (SELECT FROM owner) AND (
-             token_hash = ${session.previousHash ?? null} OR id IN (
+        ), opened AS (
+          TABLE renewed UNION ALL TABLE created
+        ), ${endSessions(Prisma.sql`EXISTS (SELECT FROM owner) AND id NOT IN (SELECT id FROM renewed) AND (
+             id = ${previous} OR id IN (
                SELECT id FROM sso_sessions WHERE identity_id = ${candidate.id}::uuid AND ended_at IS NULL
-                ORDER BY created_at DESC OFFSET ${sessionsMax - 1}))
-        ), ${issued}`,
+                ORDER BY created_at DESC OFFSET ${sessionsMax - 1}))`)}, ${issued}`,
         audit: Prisma.sql`
           SELECT 'sso.opened', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
                  jsonb_strip_nulls(jsonb_build_object('session', id, 'client', ${code?.clientId ?? null}::text))
-            FROM opened`,
+            FROM opened
+          UNION ALL ${endedSessions(origin)}`,
         columns: Prisma.sql`id AS "identityId", email, true AS "isWanted",
           ${code === null ? Prisma.sql`true` : Prisma.sql`(SELECT ${isConsented(code)} FROM opened AS session)`} AS "isConsented",
-          EXISTS (SELECT FROM issued) AS "isIssued"`,
+          EXISTS (SELECT FROM issued) AS "isIssued", EXISTS (SELECT FROM told) AS tells`,
       },
     );
     return rows[0];
   }
 }
+
+const idleEnd = Prisma.sql`now() + ${idleSeconds}::int * interval '1 second'`;
+const absoluteEnd = Prisma.sql`now() + ${absoluteSeconds}::int * interval '1 second'`;
 
 /** Whether the person of `session` has allowed what the client asks for. */
 function isConsented({ clientId, consent }: CodeToIssue): Prisma.Sql {

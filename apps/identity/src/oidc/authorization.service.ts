@@ -24,6 +24,8 @@ interface AuthorizationDependencies {
   /** Limits how many refused redirect URIs of a client are stored. */
   refusals: IdentityQuota;
   readHint: (token: string) => Promise<IdTokenHint | undefined>;
+  /** Called after a sign-in has ended another session, so that its clients know it soon. */
+  onEnded: () => void;
 }
 
 /** What follows for the browser. */
@@ -97,7 +99,7 @@ export class AuthorizationService {
     browser: { tokenHash: Uint8Array; previousHash: Uint8Array | undefined },
     { origin, signal }: { origin: RequestOrigin; signal: AbortSignal },
   ): Promise<Authorization> {
-    const { repository, signIns, readHint } = this.#dependencies;
+    const { repository, signIns, readHint, onEnded } = this.#dependencies;
     const hint = request?.idTokenHint === undefined ? undefined : await readHint(request.idTokenHint);
     const code = newCode();
     const { judgement, isExpected } = await signIns.signInWith(
@@ -114,6 +116,7 @@ export class AuthorizationService {
         return opened === undefined ? undefined : { judgement: opened, isExpected };
       },
     );
+    if (judgement.tells) onEnded();
     if (!isExpected) return { ...loginRequired, description: 'Another person has signed in.' };
     return answer(judgement, code, false);
   }

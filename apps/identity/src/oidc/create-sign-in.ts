@@ -84,6 +84,7 @@ export async function createSignIn(config: Config, parts: SignInParts) {
     signIns,
     refusals: new IdentityQuota('refusals', refusalsPerMinute),
     readHint,
+    onEnded: () => deliveries.wake(),
   });
   const endpoint = new TokenEndpoint({
     ...config.tokens,

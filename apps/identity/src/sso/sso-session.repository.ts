@@ -1,5 +1,6 @@
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 
 /** The session of a browser and its person. */
 export interface SsoSession {
@@ -38,23 +39,38 @@ export class SsoSessionRepository {
    */
   async end({ tokenHash, hint }: EndOptions, origin: RequestOrigin): Promise<void> {
     await this.#database.$executeRaw`
-      WITH ended AS (
-        UPDATE sso_sessions SET ended_at = now()
-         WHERE ended_at IS NULL AND (token_hash = ${tokenHash}
-            OR (id = ${hint?.sid ?? null}::uuid AND identity_id = ${hint?.sub ?? null}::uuid))
+      WITH ${endSessions(Prisma.sql`token_hash = ${tokenHash}
+            OR (id = ${hint?.sid ?? null}::uuid AND identity_id = ${hint?.sub ?? null}::uuid)`)}
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      ${endedSessions(origin)}`;
+  }
+}
+
+/**
+ * The steps of a statement that end the sessions of a condition wholly: with the token families of their clients, and a logout
+ * token for each client that wants one. The clients of sessions that have ended with all of the person were told then.
+ */
+export function endSessions(condition: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`ended AS (
+        UPDATE sso_sessions SET ended_at = now() WHERE ended_at IS NULL AND (${condition})
         RETURNING id, identity_id
       ), revoked AS (
         UPDATE token_families f SET revoked_at = now(), revoke_reason = 'signed_out'
           FROM ended WHERE f.sso_session_id = ended.id AND f.revoked_at IS NULL
-        RETURNING f.client_id, f.identity_id, f.sso_session_id
       ), told AS (
         INSERT INTO logout_deliveries (client_id, identity_id, sid)
-        SELECT DISTINCT c.id, r.identity_id, r.sso_session_id FROM revoked r JOIN oauth_clients c ON c.id = r.client_id
-         WHERE c.backchannel_logout_uri IS NOT NULL AND c.disabled_at IS NULL
-      )
-      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
-      SELECT 'sso.ended', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+        SELECT DISTINCT c.id, f.identity_id, f.sso_session_id
+          FROM ended JOIN token_families f ON f.sso_session_id = ended.id JOIN oauth_clients c ON c.id = f.client_id
+          JOIN identities i ON i.id = f.identity_id AND i.session_epoch = f.session_epoch
+         WHERE f.revoked_at IS NULL AND f.expires_at > now()
+           AND c.backchannel_logout_uri IS NOT NULL AND c.disabled_at IS NULL
+        RETURNING 1
+      )`;
+}
+
+/** The audit events of these steps. */
+export function endedSessions(origin: RequestOrigin): Prisma.Sql {
+  return Prisma.sql`SELECT 'sso.ended', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
              jsonb_build_object('session', id)
         FROM ended`;
-  }
 }
