@@ -13,12 +13,13 @@ import {
   aVerifier,
   claimsOf,
   exchange,
+  hiddenFields,
   nextCode,
   nextOf,
   oidcIssuer,
   postForm,
   signInFor,
-  type TestBrowser,
+  TestBrowser,
 } from './support/oidc.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -133,6 +134,48 @@ describe('a sign-out that the application asks for', () => {
     expect(await isSignedIn(browser)).toBe(true);
     expect(nextOf(await browser.submit(asked, { decision: 'sign_out' })).href).toBe(goodbye);
     expect(await isSignedIn(browser)).toBe(false);
+  });
+
+  it('has no effect by HEAD and in advance', async () => {
+    const { browser, tokens } = await signedIn();
+    const query = { id_token_hint: tokens.id_token };
+    for (const request of [
+      app.http.head('/oidc/logout'),
+      app.http.get('/oidc/logout').set('Sec-Purpose', 'prefetch'),
+      app.http.get('/oidc/logout').set('Purpose', 'prefetch'),
+    ]) {
+      const out = await request.query(query).set('Cookie', browser.cookie ?? '');
+      expect([out.status, out.headers['set-cookie']]).toEqual([503, undefined]);
+    }
+    expect(await isSignedIn(browser)).toBe(true);
+    await refresh(tokens.refresh_token).expect(200);
+  });
+
+  it('asks in another browser than that of the sign-in, unless it has ended', async () => {
+    const { browser, tokens } = await signedIn();
+    const query = { id_token_hint: tokens.id_token, post_logout_redirect_uri: goodbye };
+    const second = await signedIn();
+    for (const other of [new TestBrowser(app), second.browser]) {
+      const asked = await other.get('/oidc/logout', query);
+      expect([asked.status, asked.headers['set-cookie']]).toEqual([200, undefined]);
+      expect(asked.text).toContain('value="sign_out"');
+    }
+    expect(await isSignedIn(browser)).toBe(true);
+    const elsewhere = new TestBrowser(app);
+    const asked = await elsewhere.get('/oidc/logout', query);
+    const { sign_in = '' } = hiddenFields(asked.text);
+    for (const forged of [
+      sign_in.replace(/[^.]+$/, 'x'.repeat(43)),
+      sign_in.replace(/.{8}/, '00000000'),
+      'x',
+    ])
+      await elsewhere.submit(asked, { decision: 'sign_out', sign_in: forged });
+    expect(await isSignedIn(browser)).toBe(true);
+    expect(nextOf(await elsewhere.submit(asked, { decision: 'sign_out' })).href).toBe(goodbye);
+    expect(await isSignedIn(browser)).toBe(false);
+    expect(await isSignedIn(second.browser)).toBe(true);
+    await refresh(tokens.refresh_token).expect(400);
+    expect(nextOf(await new TestBrowser(app).get('/oidc/logout', query)).href).toBe(goodbye);
   });
 
   it('never returns to an address without a client', async () => {

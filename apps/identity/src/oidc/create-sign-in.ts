@@ -38,6 +38,7 @@ import { MachineRepository } from './machine.repository.ts';
 import { oidcDiscoveryDocument } from './oidc-discovery.ts';
 import { readClientAccessToken, readIdTokenHint } from './own-jwt.ts';
 import { protocolRoutes } from './protocol.handlers.ts';
+import { SignOutTickets } from './sign-out-ticket.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 
 interface SignInParts {
@@ -130,6 +131,7 @@ export async function createSignIn(config: Config, parts: SignInParts) {
         browser,
         oidc,
         readHint,
+        tickets: new SignOutTickets(config.serviceTokens.current),
         onEnded: () => deliveries.wake(),
       }),
       ...assetRoutes(branding),

@@ -5,11 +5,12 @@ import type { ClientDirectory } from '../clients/client-directory.ts';
 import { signedOutPage, signOutPage } from '../pages/sign-out-page.ts';
 import type { SsoCookie } from '../sso/sso-cookie.ts';
 import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
-import { type Browser, browserRoute, isOwnForm, redirect } from './browser.ts';
+import { assertWanted, type Browser, browserRoute, isOwnForm, redirect } from './browser.ts';
 import type { OidcIssuer } from './issuer.ts';
 import type { IdTokenHint } from './own-jwt.ts';
 import { type Parameters, readQuery, withQuery } from './parameters.ts';
 import { readFormOf } from './protocol.handlers.ts';
+import type { SignOutTickets } from './sign-out-ticket.ts';
 
 export interface LogoutDependencies {
   directory: ClientDirectory;
@@ -18,6 +19,7 @@ export interface LogoutDependencies {
   browser: Browser;
   oidc: OidcIssuer;
   readHint: (token: string) => Promise<IdTokenHint | undefined>;
+  tickets: SignOutTickets;
   /** Called after a session has ended, so that the clients know it soon. */
   onEnded: () => void;
 }
@@ -43,6 +45,7 @@ export function logoutRoutes({
   browser,
   oidc,
   readHint,
+  tickets,
   onEnded,
 }: LogoutDependencies): Route[] {
   const path = `${oidc.basePath}/oidc/logout`;
@@ -76,7 +79,6 @@ export function logoutRoutes({
           ? undefined
           : withQuery(uri, { state: values.get('state') }),
       uiLocales: values.get('ui_locales'),
-      // Without the ID token, which no page repeats: the cookie says who signs out.
       fields: Object.entries({
         client_id: clientId,
         post_logout_redirect_uri: uri,
@@ -86,13 +88,18 @@ export function logoutRoutes({
     };
   };
 
-  const end = async (request: IncomingMessage, response: ServerResponse, hint: IdTokenHint | null) => {
-    await sessions.end({ tokenHash: cookie.hashOf(request) ?? null, hint }, originOf(request));
+  const end = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    hint?: Pick<IdTokenHint, 'sid' | 'sub'>,
+  ) => {
+    await sessions.end({ tokenHash: cookie.hashOf(request) ?? null, hint: hint ?? null }, originOf(request));
     response.setHeader('Set-Cookie', cookie.expired);
     onEnded();
   };
 
   const byQuery = async (request: IncomingMessage, response: ServerResponse) => {
+    assertWanted(request);
     const { values, repeated } = readQuery(request.url ?? '');
     if (fieldNames.some((name) => repeated.has(name))) {
       browser.refuse(request, response, { kind: 'bad_request' });
@@ -104,19 +111,30 @@ export function logoutRoutes({
     const context = browser.context(request, uiLocales);
     const tokenHash = cookie.hashOf(request);
     const session = tokenHash === undefined ? undefined : await sessions.find(tokenHash);
-    const isExpected = session === undefined || session.identityId === hint?.sub;
-    if (hint !== undefined && isExpected) {
-      await end(request, response, hint);
+    const finish = () => {
       if (returnTo !== undefined) redirect(response, returnTo);
       else browser.send(response, context, 200, signedOutPage({ context }));
+    };
+    if (hint !== undefined && session?.id === hint.sid) {
+      await end(request, response, hint);
+      finish();
+      return;
+    }
+    // A link with an ID token of another browser must not end its sign-in: a person has to want it.
+    const endsElsewhere = hint !== undefined && (await sessions.isOpen(hint));
+    if (hint !== undefined && session === undefined && !endsElsewhere) {
+      finish();
       return;
     }
     const next =
       client === undefined || returnTo === undefined ? undefined : { name: client.name, to: returnTo };
+    // The ID token of another person than that of the browser says nothing about who signs out.
+    const isOfPerson = session === undefined || session.identityId === hint?.sub;
+    const told = endsElsewhere && isOfPerson ? [['sign_in', tickets.create(hint)] as const] : [];
     const page =
-      session === undefined
+      session === undefined && !endsElsewhere
         ? signedOutPage({ context, next })
-        : signOutPage({ context, action: path, fields, client, email: session.email });
+        : signOutPage({ context, action: path, fields: [...fields, ...told], client, email: session?.email });
     browser.send(response, context, 200, page);
   };
 
@@ -136,7 +154,7 @@ export function logoutRoutes({
       browser.continue(response, context, `${oidc.basePath}/sign-in`);
       return;
     }
-    await end(request, response, null);
+    await end(request, response, tickets.read(form.get('sign_in')));
     if (wanted.returnTo !== undefined) browser.continue(response, context, wanted.returnTo);
     else browser.send(response, context, 200, signedOutPage({ context }));
   };

@@ -4,6 +4,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 
 /** The session of a browser and its person. */
 export interface SsoSession {
+  id: string;
   identityId: string;
   email: string;
 }
@@ -26,11 +27,19 @@ export class SsoSessionRepository {
 
   async find(tokenHash: Uint8Array): Promise<SsoSession | undefined> {
     const rows = await this.#database.$queryRaw<SsoSession[]>`
-      SELECT i.id AS "identityId", i.email FROM sso_sessions s JOIN identities i ON i.id = s.identity_id
+      SELECT s.id, i.id AS "identityId", i.email FROM sso_sessions s JOIN identities i ON i.id = s.identity_id
        WHERE s.token_hash = ${tokenHash} AND s.ended_at IS NULL AND s.idle_expires_at > now() AND s.expires_at > now()
          AND s.created_at >= ${this.#sessionsValidAfter}::timestamptz
          AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = s.session_epoch`;
     return rows[0];
+  }
+
+  /** Whether the sign-in of an ID token has not ended. Its applications may be signed in for longer than its browser. */
+  async isOpen({ sid, sub }: { sid: string; sub: string }): Promise<boolean> {
+    const rows = await this.#database.$queryRaw<unknown[]>`
+      SELECT 1 FROM sso_sessions s JOIN identities i ON i.id = s.identity_id AND i.session_epoch = s.session_epoch
+       WHERE s.id = ${sid}::uuid AND s.identity_id = ${sub}::uuid AND s.ended_at IS NULL`;
+    return rows.length > 0;
   }
 
   /**
