@@ -41,7 +41,7 @@ export const environmentReference = {
   SIGN_IN_WINDOW_SECONDS: 'length of a window',
   SIGN_IN_EMAIL_LIMIT: 'consecutive failures for one e-mail, for addresses without a recent sign-in',
   RATE_LIMIT_TOKENS_PER_MINUTE:
-    'sign-ins, and refreshes, that an identity completes on a replica; `0` disables the limit',
+    'sign-ins, refreshes, and code exchanges of each application, that an identity completes on a replica; `0` disables the limit',
   RATE_LIMIT_READS_PER_MINUTE: 'requests to `/userinfo` per identity and replica; `0` disables the limit',
   JANITOR_INTERVAL_SECONDS: 'interval of the cleanup job; `0` disables it',
   AUDIT_RETENTION_DAYS: 'retention of audit events: `0` (forever) or at least 30',

@@ -42,6 +42,7 @@ const refusalReasons: ReadonlySet<unknown> = new Set<RefusalReason>([
   'reuse_detected',
   'identity_gone',
   'wider_scope',
+  'other_resource',
 ]);
 
 function refreshOutcomeOf(error: unknown): RefreshOutcome {

@@ -7,6 +7,7 @@ import { internalClient } from './support/internal-client.ts';
 import {
   authorizationOf,
   aVerifier,
+  exchange,
   nextCode,
   nextOf,
   oidcIssuer,
@@ -232,10 +233,12 @@ describe('a request of a browser', () => {
     for (const secret of [code, 'secret-state', 'secret-hint', challenge]) expect(log).not.toContain(secret);
   });
 
-  it('gets at most 100 codes that are valid at the same time', async () => {
-    const { browser } = await signInFor(app, client, await newPerson());
-    for (let count = 1; count < 100; count += 1) await nextCode(browser, client);
+  it('gets at most 100 codes of a client that are valid at the same time; used ones do not count', async () => {
+    const { browser, ...used } = await signInFor(app, client, await newPerson());
+    await exchange(app, client, used).expect(200);
+    for (let count = 0; count < 100; count += 1) await nextCode(browser, client);
     const { response } = await nextCode(browser, client);
     expect(nextOf(response).searchParams.get('error')).toBe('temporarily_unavailable');
+    expect((await nextCode(browser, await createClient(app))).code).not.toBe('');
   });
 });

@@ -72,11 +72,20 @@ describe('the exchange of a code', () => {
     ['another verifier', { code_verifier: 'x'.repeat(43) }],
     ['no verifier', { code_verifier: undefined }],
     ['a malformed verifier', { code_verifier: 'short' }],
-    ['another code', { code: 'x'.repeat(43) }],
+    ['another code', { code: 'x'.repeat(64) }],
+    ['a malformed code', { code: 'x'.repeat(43) }],
   ])('refuses %s, and leaves the code unused', async (_name, overrides) => {
     const code = await nextCode(browser, client);
     const refused = await exchange(app, client, code, overrides);
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+    await exchange(app, client, code).expect(200);
+  });
+
+  it('refuses the code with the id of another person, of whose quota it would be', async () => {
+    const code = await nextCode(browser, client);
+    const forged = Buffer.from(code.code, 'base64url');
+    forged[40] = (forged[40] ?? 0) ^ 1;
+    await exchange(app, client, { ...code, code: forged.toString('base64url') }).expect(400);
     await exchange(app, client, code).expect(200);
   });
 
@@ -140,8 +149,29 @@ describe('the audience of an access token', () => {
     expect(response.headers.location).toContain('error=invalid_target');
     const wrong = await refresh(billing.refresh_token, client, { resource: 'elsewhere' });
     expect(wrong.body.error).toBe('invalid_target');
-    const { body } = await refresh(billing.refresh_token, client).expect(200);
+    const { body } = await refresh(billing.refresh_token, client, { resource: 'billing' }).expect(200);
     expect(claimsOf(body.access_token).aud).toBe('billing');
+    const again = await refresh(body.refresh_token, client).expect(200);
+    expect(claimsOf(again.body.access_token).aud).toBe('billing');
+  });
+
+  it('is never another one than that of the sign-in (RFC 8707 2.2)', async () => {
+    for (const [granted, asked] of [
+      [undefined, 'billing'],
+      ['billing', 'tessera'],
+      ['billing', 'evil'],
+    ] as const) {
+      const code = await nextCode(browser, client, { resource: granted });
+      const refused = await exchange(app, client, code, { resource: asked });
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
+      const { body } = await exchange(app, client, code, { resource: granted }).expect(200);
+      expect(claimsOf(body.access_token).aud).toBe(granted ?? 'tessera');
+      const wider = await refresh(body.refresh_token, client, { resource: asked });
+      expect([wider.status, wider.body.error]).toEqual([400, 'invalid_target']);
+      await refresh(body.refresh_token, client).expect(200);
+    }
+    const none = await exchange(app, other, await nextCode(browser, other), { resource: 'tessera' });
+    expect(none.body.error).toBe('invalid_target');
   });
 });
 

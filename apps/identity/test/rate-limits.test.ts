@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectOAuthProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
+import { createClient } from './support/clients.ts';
 import { aPassword, createIdentity, signedIn, signIn } from './support/identities.ts';
+import { exchange, nextCode, signInFor } from './support/oidc.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ RATE_LIMIT_TOKENS_PER_MINUTE: '3', RATE_LIMIT_READS_PER_MINUTE: '2' });
+  app = await startTestApp({
+    HOSTED_SIGN_IN: 'on',
+    RATE_LIMIT_TOKENS_PER_MINUTE: '3',
+    RATE_LIMIT_READS_PER_MINUTE: '2',
+  });
 });
 afterAll(() => app.close());
 
@@ -35,6 +41,23 @@ describe('the limits of one identity', () => {
     }
     expect(await sessionsOf(identity.id)).toBe(3);
     await signedIn(app);
+  });
+
+  it('refuse code exchanges beyond the quota, and leave the code unused; another application goes on', async () => {
+    const { identity, password } = await createIdentity(app);
+    const [client, other] = [await createClient(app), await createClient(app)];
+    const first = await signInFor(app, client, { email: identity.email, password });
+    await exchange(app, client, first).expect(200);
+    for (let count = 1; count < 3; count += 1)
+      await exchange(app, client, await nextCode(first.browser, client)).expect(200);
+    const code = await nextCode(first.browser, client);
+    expectLimited(await exchange(app, client, code), 'At most 3 code exchanges a minute.');
+    const [stored] = await app.sql(
+      'SELECT used_at FROM authorization_codes WHERE identity_id = $1 AND used_at IS NULL',
+      [identity.id],
+    );
+    expect(stored).toEqual({ used_at: null });
+    await exchange(app, other, await nextCode(first.browser, other)).expect(200);
   });
 
   it('hold for parallel sign-ins, except for hashes that are already running', async () => {

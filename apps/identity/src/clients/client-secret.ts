@@ -10,7 +10,7 @@ export function newSecret(): string {
 }
 
 /** The form in which secrets, codes and cookies are stored. They are random, so a slow hash would protect nothing. */
-export function sha256(secret: string): Uint8Array<ArrayBuffer> {
+export function sha256(secret: string | Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(createHash('sha256').update(secret).digest());
 }
 

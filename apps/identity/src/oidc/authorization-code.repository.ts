@@ -5,10 +5,14 @@ import type { ClientGrant, ClientSubject } from '../tokens/refresh-token.reposit
 /** A code that a client presents, and the family that its exchange opens. */
 export interface CodeExchange {
   codeHash: Uint8Array;
+  /** Of whom the code says that it is. */
+  identityId: string;
   clientId: string;
   redirectUri: string;
   /** The challenge of the presented verifier; null without one. */
   codeChallenge: string | null;
+  /** The audience that the client asks for; undefined for the one of the code. */
+  resource: string | undefined;
   familyId: string;
   jti: string;
   refreshExpiresAt: Date;
@@ -38,14 +42,17 @@ export class AuthorizationCodeRepository {
    * missing, so that neither side can leave PKCE out (RFC 9700 2.1.1).
    */
   async exchange(exchange: CodeExchange, origin: RequestOrigin): Promise<ExchangedCode | undefined> {
-    const { codeHash, clientId, redirectUri, codeChallenge, familyId, sessionsValidAfter } = exchange;
+    const { codeHash, identityId, clientId, redirectUri, codeChallenge, familyId, sessionsValidAfter } =
+      exchange;
+    const { resource = null } = exchange;
     const rows = await this.#database.$queryRaw<CodeRow[]>`
       WITH used AS (
         UPDATE authorization_codes c SET used_at = now(), family_id = ${familyId}::uuid
           FROM identities i, sso_sessions s
          WHERE c.code_hash = ${codeHash} AND c.used_at IS NULL AND c.expires_at > now()
-           AND c.client_id = ${clientId}::uuid AND c.redirect_uri = ${redirectUri}
+           AND c.identity_id = ${identityId}::uuid AND c.client_id = ${clientId}::uuid AND c.redirect_uri = ${redirectUri}
            AND c.code_challenge IS NOT DISTINCT FROM ${codeChallenge}
+           AND (${resource}::text IS NULL OR c.resource = ${resource})
            AND c.created_at >= ${sessionsValidAfter}::timestamptz
            AND s.id = c.sso_session_id AND s.ended_at IS NULL
            AND i.id = c.identity_id AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = c.session_epoch
@@ -75,15 +82,17 @@ export class AuthorizationCodeRepository {
     return row === undefined ? undefined : { subject: row, grant: row, nonce: row.nonce };
   }
 
-  /** Ends the family of a code that was used before (RFC 6749 4.1.2). Returns whether the code was used. */
+  /** Ends the family of a code that was used before (RFC 6749 4.1.2). Returns the reason of a refusal that the client may know. */
   async recordRefusal(
-    { codeHash, clientId }: Pick<CodeExchange, 'codeHash' | 'clientId'>,
+    { codeHash, clientId, resource }: Pick<CodeExchange, 'codeHash' | 'clientId' | 'resource'>,
     origin: RequestOrigin,
-  ): Promise<boolean> {
-    const rows = await this.#database.$queryRaw<unknown[]>`
-      WITH reused AS (
-        SELECT client_id, family_id FROM authorization_codes
-         WHERE code_hash = ${codeHash} AND client_id = ${clientId}::uuid AND used_at IS NOT NULL
+  ): Promise<'reused' | 'other_resource' | undefined> {
+    const rows = await this.#database.$queryRaw<{ reason: 'reused' | 'other_resource' }[]>`
+      WITH presented AS (
+        SELECT family_id, used_at, ${resource ?? null}::text <> coalesce(resource, '') AS differs FROM authorization_codes
+         WHERE code_hash = ${codeHash} AND client_id = ${clientId}::uuid
+      ), reused AS (
+        SELECT family_id FROM presented WHERE used_at IS NOT NULL
       ), ended AS (
         UPDATE token_families f SET revoked_at = now(), revoke_reason = 'code_reused', refused_at = now()
           FROM reused WHERE f.id = reused.family_id AND f.revoked_at IS NULL
@@ -94,7 +103,8 @@ export class AuthorizationCodeRepository {
                ${origin.requestId}, jsonb_build_object('family', id, 'client', client_id)
           FROM ended
       )
-      SELECT 1 FROM reused`;
-    return rows.length > 0;
+      SELECT CASE WHEN used_at IS NOT NULL THEN 'reused' ELSE 'other_resource' END AS reason
+        FROM presented WHERE used_at IS NOT NULL OR differs`;
+    return rows[0]?.reason;
   }
 }

@@ -11,7 +11,7 @@ import {
   sessionsMax,
 } from '../sso/sso-session.ts';
 
-/** Maximum number of codes of a person that are valid at the same time. */
+/** Maximum number of codes of a person at a client that are valid at the same time. */
 const codesMax = 100;
 const codeSeconds = 60;
 
@@ -112,7 +112,7 @@ export class AuthorizationRepository {
         UPDATE sso_sessions s SET last_used_at = now(),
                idle_expires_at = least(now() + ${idleSeconds}::int * interval '1 second', s.expires_at)
           FROM judged WHERE s.id = judged.id AND s.last_used_at < now() - interval '1 minute'
-      ), issued AS (${insertCode(code)} FROM judged WHERE consented AND ${isBelowLimit} RETURNING 1)
+      ), issued AS (${insertCode(code)} FROM judged WHERE consented AND ${isBelowLimit(code)} RETURNING 1)
       SELECT identity_id AS "identityId", email, wanted AS "isWanted", consented AS "isConsented",
              EXISTS (SELECT FROM issued) AS "isIssued"
         FROM judged`;
@@ -139,7 +139,7 @@ export class AuthorizationRepository {
         ? Prisma.sql`issued AS (SELECT 1 WHERE false)`
         : Prisma.sql`issued AS (
             ${insertCode(code)} FROM (SELECT * FROM opened AS session WHERE ${isConsented(code)}) AS judged
-             WHERE ${isBelowLimit} RETURNING 1)`;
+             WHERE ${isBelowLimit(code)} RETURNING 1)`;
     const rows = await this.#signIns.open<OpenedSession>(
       { identityId: candidate.id, sessionEpoch: candidate.sessionEpoch },
       address,
@@ -200,7 +200,10 @@ function insertCode(code: CodeToIssue): Prisma.Sql {
            now() + ${codeSeconds}::int * interval '1 second'`;
 }
 
-// Links of other pages can make a browser ask for codes.
-const isBelowLimit = Prisma.sql`(SELECT count(*) FROM (
-  SELECT FROM authorization_codes k WHERE k.identity_id = judged.identity_id AND k.expires_at > now() LIMIT ${codesMax}
-) AS live) < ${codesMax}`;
+// Links of other pages can make a browser ask for codes, for each client apart.
+function isBelowLimit({ clientId }: CodeToIssue): Prisma.Sql {
+  return Prisma.sql`(SELECT count(*) FROM (
+    SELECT FROM authorization_codes k WHERE k.identity_id = judged.identity_id AND k.expires_at > now()
+       AND k.client_id = ${clientId}::uuid AND k.used_at IS NULL LIMIT ${codesMax}
+  ) AS live) < ${codesMax}`;
+}

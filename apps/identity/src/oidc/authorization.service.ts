@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { ClientRepository } from '../clients/client.repository.ts';
 import type { ClientDirectory } from '../clients/client-directory.ts';
@@ -13,6 +13,7 @@ import {
   type RequestOutcome,
   readAuthorizationRequest,
 } from './authorization-request.ts';
+import { codeOf, newCodeSecret } from './code.ts';
 import type { IdTokenHint } from './own-jwt.ts';
 import type { QueryParameters } from './parameters.ts';
 
@@ -77,7 +78,7 @@ export class AuthorizationService {
       return isSilent
         ? loginRequired
         : { kind: 'sign_in', isAgain: tokenHash !== undefined, email: undefined };
-    const code = newCode();
+    const code = newCodeSecret();
     const needsConsent = prompt.has('consent') && !allows;
     const judgement = await this.#dependencies.repository.authorize(
       toIssue(request, code, { never: needsConsent }),
@@ -101,7 +102,7 @@ export class AuthorizationService {
   ): Promise<Authorization> {
     const { repository, signIns, readHint, onEnded } = this.#dependencies;
     const hint = request?.idTokenHint === undefined ? undefined : await readHint(request.idTokenHint);
-    const code = newCode();
+    const code = newCodeSecret();
     const { judgement, isExpected } = await signIns.signInWith(
       credentials,
       origin,
@@ -128,18 +129,13 @@ const loginRequired = {
   description: 'The person must sign in.',
 } as const;
 
-function answer(judgement: Judgement, code: string, isSilent: boolean): Authorization {
-  const { isConsented, isIssued, email } = judgement;
-  if (isIssued) return { kind: 'code', code };
+function answer(judgement: Judgement, code: Uint8Array, isSilent: boolean): Authorization {
+  const { identityId, isConsented, isIssued, email } = judgement;
+  if (isIssued) return { kind: 'code', code: codeOf(code, identityId) };
   if (isConsented)
     return { kind: 'error', error: 'temporarily_unavailable', description: 'Too many codes are in use.' };
   if (!isSilent) return { kind: 'consent', email };
   return { kind: 'error', error: 'consent_required', description: 'The person must allow the access.' };
-}
-
-/** A code of 256 random bits. Only its hash is stored. */
-function newCode(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 /** The scopes and audiences for which a person gives consent. An audience has a prefix, so that it is never a scope. */
@@ -148,7 +144,11 @@ export function consentOf({ scope, resource }: AuthorizationRequest): string[] {
 }
 
 // `never`: asks for the consent although it was given, because it asks for something that is never allowed.
-function toIssue(request: AuthorizationRequest, code: string, { never }: { never: boolean }): CodeToIssue {
+function toIssue(
+  request: AuthorizationRequest,
+  code: Uint8Array,
+  { never }: { never: boolean },
+): CodeToIssue {
   const { client, redirectUri, codeChallenge, nonce, scope, resource } = request;
   const needed = client.isFirstParty ? null : consentOf(request);
   return {

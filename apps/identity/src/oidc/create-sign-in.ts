@@ -94,6 +94,7 @@ export async function createSignIn(config: Config, parts: SignInParts) {
     tokens,
     clientTokens: new ClientTokens({ issuer, oidc }),
     issuer,
+    exchanges: new IdentityQuota('code exchanges', config.rateLimits.tokensPerMinute),
     machineTokens: new IdentityQuota('tokens', config.rateLimits.tokensPerMinute),
   });
   const routes = ({ anyOrigin, tokenClients, bearers }: SignInAccess): Route[] => {

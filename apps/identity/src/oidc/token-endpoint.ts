@@ -8,6 +8,7 @@ import type { TokenService } from '../tokens/token.service.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
 import type { AuthorizationCodeRepository } from './authorization-code.repository.ts';
 import type { ClientTokenResponse, ClientTokens } from './client-tokens.ts';
+import { readCode } from './code.ts';
 import type { MachineRepository } from './machine.repository.ts';
 import type { Parameters } from './parameters.ts';
 import { protocolProblem } from './protocol-problem.ts';
@@ -18,6 +19,8 @@ interface TokenEndpointDependencies {
   tokens: TokenService;
   clientTokens: ClientTokens;
   issuer: TokenIssuer;
+  /** Limits the sign-ins that a client completes for a person, so that a client in a loop stops no other. */
+  exchanges: IdentityQuota;
   /** Limits the tokens of each machine. */
   machineTokens: IdentityQuota;
   refreshIdleTtlSeconds: number;
@@ -60,17 +63,23 @@ export class TokenEndpoint {
     parameters: Parameters,
     origin: RequestOrigin,
   ): Promise<ClientTokenResponse> {
-    const { codes, issuer, clientTokens, sessionsValidAfter } = this.#dependencies;
+    const { codes, exchanges, issuer, clientTokens, sessionsValidAfter } = this.#dependencies;
     const { refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds } = this.#dependencies;
     const code = required(parameters, 'code');
     const redirectUri = required(parameters, 'redirect_uri');
     const verifier = parameters.get('code_verifier');
+    const presented = readCode(code);
+    if (presented === undefined) throw invalidCode('malformed');
+    const quotaKey = `${client.id} ${presented.identityId}`;
+    await exchanges.assertAvailable(quotaKey);
     const issuedAt = Math.floor(Date.now() / 1000);
     const expiresAt = issuedAt + Math.min(refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds);
     const exchange = {
-      codeHash: sha256(code),
+      codeHash: sha256(presented.secret),
+      identityId: presented.identityId,
       clientId: client.id,
       redirectUri,
+      resource: readResource(client, parameters),
       codeChallenge: verifier === undefined ? null : challengeOf(verifier),
       familyId: randomUUID(),
       jti: randomUUID(),
@@ -80,9 +89,10 @@ export class TokenEndpoint {
     };
     const exchanged = await codes.exchange(exchange, origin);
     if (exchanged === undefined) {
-      const isReused = await codes.recordRefusal(exchange, origin);
-      throw protocolProblem('invalid_grant', 'The code is not valid.', isReused ? 'reused' : undefined);
+      const reason = await codes.recordRefusal(exchange, origin);
+      throw reason === 'other_resource' ? otherResource() : invalidCode(reason);
     }
+    await exchanges.count(quotaKey);
     const { subject } = exchanged;
     const refreshToken = issuer.signRefreshToken({
       subjectId: subject.id,
@@ -106,7 +116,7 @@ export class TokenEndpoint {
     const resource = readResource(client, parameters);
     const { tokens, clientTokens } = this.#dependencies;
     const rotated = await tokens
-      .rotateFor(presented, { clientId: client.id, scope }, origin)
+      .rotateFor(presented, { clientId: client.id, scope, resource }, origin)
       .catch((error: unknown) => {
         throw asGrantError(error);
       });
@@ -115,7 +125,6 @@ export class TokenEndpoint {
     const narrowed = {
       ...grant,
       scope: scope === undefined ? grant.scope : grant.scope.filter((name) => scope.includes(name)),
-      resource: resource ?? grant.resource,
     };
     return clientTokens.forPerson({ ...rotated, grant: narrowed, client });
   }
@@ -153,10 +162,18 @@ function readResource({ audiences }: Client, parameters: Parameters): string | u
   return resource;
 }
 
+function invalidCode(cause: string | undefined): ProblemError {
+  return protocolProblem('invalid_grant', 'The code is not valid.', cause);
+}
+
+// RFC 8707 2.2: tokens are for what the sign-in has granted, and not for more.
+function otherResource(): ProblemError {
+  return protocolProblem('invalid_target', 'The sign-in has not granted this resource.', 'other_resource');
+}
+
 // RFC 7636 4.1. A verifier of another form has no challenge that a request could have had.
 function challengeOf(verifier: string): string {
-  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier))
-    throw protocolProblem('invalid_grant', 'The code is not valid.', 'malformed code_verifier');
+  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) throw invalidCode('malformed code_verifier');
   return createHash('sha256').update(verifier).digest('base64url');
 }
 
@@ -167,6 +184,7 @@ function unauthorized(): ProblemError {
 // The document of the service answers 401 for a refused refresh token, RFC 6749 5.2 has 400.
 function asGrantError(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== 'invalid_grant') return error;
+  if (error.cause === 'other_resource') return otherResource();
   return error.cause === 'wider_scope'
     ? protocolProblem('invalid_scope', 'The sign-in has not granted this scope.', error.cause)
     : protocolProblem('invalid_grant', error.detail, error.cause);

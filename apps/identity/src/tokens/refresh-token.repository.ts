@@ -25,6 +25,8 @@ export interface TokenHolder {
   clientId: string | null;
   /** The scope that a client asks for; undefined for that of the family. */
   scope?: readonly string[] | undefined;
+  /** The audience that it asks for; undefined for that of the family. */
+  resource?: string | undefined;
 }
 
 export interface Rotation extends PresentedToken {
@@ -56,7 +58,8 @@ export type RefusalReason =
   | 'reuse_in_leeway'
   | 'reuse_detected'
   | 'identity_gone'
-  | 'wider_scope';
+  | 'wider_scope'
+  | 'other_resource';
 
 type SubjectRow = ClientSubject & { expiresAt: Date } & (ClientGrant | { clientId: null });
 
@@ -77,7 +80,7 @@ export class RefreshTokenRepository {
    */
   async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
     const { jti, sub, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
-    const { clientId, scope = null } = rotation.holder;
+    const { clientId, scope = null, resource = null } = rotation.holder;
     const rows = await this.#database.$queryRaw<SubjectRow[]>`
       WITH rotated AS (
         UPDATE refresh_tokens t SET revoked_at = clock_timestamp(), replaced_by = ${nextJti}::uuid
@@ -87,6 +90,7 @@ export class RefreshTokenRepository {
            AND f.created_at >= ${sessionsValidAfter}::timestamptz
            AND f.client_id IS NOT DISTINCT FROM ${clientId}::uuid
            AND (${scope}::text[] IS NULL OR f.scope @> ${scope}::text[])
+           AND (${resource}::text IS NULL OR f.resource = ${resource})
            AND i.id = f.identity_id AND i.id = ${sub}::uuid AND i.deleted_at IS NULL AND i.is_active
            AND i.session_epoch = f.session_epoch
         RETURNING t.family_id, t.generation, f.expires_at AS family_expires_at,
@@ -131,7 +135,7 @@ export class RefreshTokenRepository {
       holder = passwordGrant,
     }: { leewaySeconds: number; origin: RequestOrigin; holder?: TokenHolder },
   ): Promise<RefusalReason> {
-    const { clientId, scope = null } = holder;
+    const { clientId, scope = null, resource = null } = holder;
     const rows = await this.#database.$queryRaw<{ reason: RefusalReason }[]>`
       WITH presented AS (
         SELECT t.family_id,
@@ -140,6 +144,8 @@ export class RefreshTokenRepository {
             WHEN i.deleted_at IS NOT NULL OR NOT i.is_active OR i.session_epoch <> f.session_epoch
               THEN 'identity_gone'
             WHEN t.revoked_at IS NULL AND t.expires_at > now() AND NOT f.scope @> ${scope}::text[] THEN 'wider_scope'
+            WHEN t.revoked_at IS NULL AND t.expires_at > now() AND ${resource}::text <> coalesce(f.resource, '')
+              THEN 'other_resource'
             WHEN t.replaced_by IS NULL THEN CASE WHEN t.revoked_at IS NULL THEN 'expired' ELSE 'revoked' END
             WHEN s.revoked_at IS NULL
               AND extract(epoch FROM clock_timestamp() - t.revoked_at) <= ${leewaySeconds}::int
