@@ -1,7 +1,8 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@tessera/testing/problems';
-import { SignInFlows } from '../src/web-session/sign-in-flow.ts';
+import { pagePaths } from '../src/web-app/web-app.ts';
+import { ownTarget, SignInFlows } from '../src/web-session/sign-in-flow.ts';
 import { TokenSealer } from '../src/web-session/token-sealer.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { json } from './support/fake-identity.ts';
@@ -106,6 +107,15 @@ describe('the sign-in on the pages of identity', () => {
     const browser = new HostedBrowser(app);
     const url = await browser.begin(`?${new URLSearchParams({ next })}`);
     expect(await browser.finish(provider.authorize(url, await provider.aPerson()))).toBe('/issues');
+  });
+
+  it('returns to each page of the app with its query, but never to the sign-in itself', () => {
+    for (const path of pagePaths.filter((one) => one !== '/sign-in')) {
+      const next = `${path.replace(/:.*/, 'x')}?a=b#c`;
+      expect(ownTarget(next, publicBaseUrl)).toBe(next);
+    }
+    for (const next of ['/sign-in', '/sign-in?next=/board', '/', '/app/session', '/inboxes'])
+      expect(ownTarget(next, publicBaseUrl)).toBe('/issues');
   });
 
   it('begins at the host to which identity leads back, whose cookies it needs', async () => {

@@ -24,6 +24,7 @@ const exceptions = {
   'web-session > authentication': 'a session authenticates like a token',
   'web-session > identity-mirror': 'the errors of the identity service',
   'web-session > users': 'the signed-in user',
+  'web-session > web-app': 'the pages to which a sign-in returns',
   'webhooks > events': 'a reader of the events',
 };
 

@@ -15,7 +15,7 @@ import {
 const builtFolder = fileURLToPath(new URL('../../dist/web/', import.meta.url));
 
 /** The paths of the app's pages besides `/`. */
-const pagePaths = [
+export const pagePaths = [
   '/issues',
   '/issues/:key',
   '/inbox',

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { pagePaths } from '../web-app/web-app.ts';
 import type { TokenSealer } from './token-sealer.ts';
 
 /** A sign-in on identity's pages that a browser has begun. */
@@ -116,6 +117,8 @@ export class SignInFlows {
 }
 
 const maxTargetLength = 512;
+// A sign-in that returns to the page of the sign-in would go in circles.
+const ownPlaces = new Set(pagePaths.map((path) => path.split('/')[1]).filter((place) => place !== 'sign-in'));
 
 /** Returns the path if it is one of the app's pages, or else that of the list. Another site may have written it. */
 export function ownTarget(text: string | undefined, origin: string): string {
@@ -123,6 +126,6 @@ export function ownTarget(text: string | undefined, origin: string): string {
   if (text === undefined || text.length > maxTargetLength || !URL.canParse(text, origin)) return fallback;
   const { origin: given, pathname, search, hash: fragment } = new URL(text, origin);
   const target = pathname + search + fragment;
-  const isOwn = given === origin && /^\/(?:issues|board|settings)(?:\/|$)/.test(pathname);
+  const isOwn = given === origin && ownPlaces.has(pathname.split('/')[1]);
   return isOwn && target.length <= maxTargetLength ? target : fallback;
 }

@@ -1,4 +1,5 @@
 import { lazyPart } from './shell/lazy-part.tsx';
+import type { Place } from './sign-in/own-path.ts';
 
 // Everything but the list is loaded after it, or with the page that needs it.
 export const IssuePage = lazyPart(async () => (await import('./issue/issue-page.tsx')).IssuePage);
@@ -17,7 +18,7 @@ const pages = {
   '/board': BoardPage,
   '/settings': SettingsPage,
   '/sign-in': SignInPage,
-};
+} satisfies Record<'/issues/' | '/sign-in' | `/${Exclude<Place, 'issues'>}`, unknown>;
 
 /** Loads the page of the address while the session is read. */
 export function preloadPage(): void {
