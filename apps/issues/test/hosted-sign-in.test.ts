@@ -219,6 +219,7 @@ describe('a response of identity', () => {
         expect((await sent({})).status).toBe(303);
         expectProblem(await sent({ 'Sec-Fetch-Mode': 'cors' }), 403, 'cross_site_request');
         expectProblem(await sent({ 'Sec-Fetch-Dest': 'iframe' }), 403, 'cross_site_request');
+        expectProblem(await sent({ 'Sec-Purpose': 'prefetch' }), 403, 'cross_site_request');
       }
   });
 

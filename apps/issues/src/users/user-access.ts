@@ -16,7 +16,7 @@ export interface Privileges {
  */
 export function assertMayAdminister(actor: Actor, person: Privileges | undefined, changes: object): void {
   if (actor.isSuperuser) return;
-  if (!actor.isStaff) throw forbidden('Only staff may administer users.');
+  if (!actor.isStaff) throw forbidden('Only staff may administer users and applications.');
   if (person?.isStaff || person?.isSuperuser)
     throw forbidden('Only a superuser may change staff and superusers.');
   const setsFlag = privilegeFlags.some((flag) => Reflect.get(changes, flag) !== undefined);

@@ -49,7 +49,11 @@ export function sessionAccesses({
 }
 
 // The cookie of a flow protects the way back. Only a page of its own can be sent to identity and back, not an image.
-function assertNavigation({ headers: given }: IncomingMessage): undefined {
+function assertNavigation({ method, headers: given }: IncomingMessage): undefined {
+  // A browser that loads a page in advance would use up the code, and the flow with it.
+  const purposes = [given['sec-purpose'], given.purpose, given['x-moz']].flat().join(' ');
+  if (method === 'HEAD' || /\b(?:prefetch|prerender|preview)\b/i.test(purposes))
+    throw crossSiteRequest('the page is loaded in advance');
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = given;
   if (mode !== 'navigate' || destination !== 'document') throw crossSiteRequest('it is no navigation');
 }

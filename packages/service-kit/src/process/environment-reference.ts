@@ -43,7 +43,7 @@ export const serviceVariableReference = {
     '`synchronous` if a failover of the database loses nothing and must reset no cursor of events; see [failover](../operations/failover.md#synchronous-standbys)',
   TRUST_PROXY: 'number of hops, or CIDR ranges, whose `X-Forwarded-For` is trusted',
   CORS_ORIGINS:
-    'origins of pages that may read responses, such as `https://app.example`, without path and `*`; those of identity are `/token*` and `/userinfo`',
+    'origins of pages that may read responses, such as `https://app.example`, without path and `*`; those of identity are `/token*`, `/userinfo`, `/oidc/token`, `/oidc/revoke` and `/oidc/userinfo`',
   LOG_LEVEL: 'the log is JSON lines on standard output',
   METRICS_PORT: 'port of [`GET /metrics`](metrics.md) (Prometheus), 0 for any free one; must not be public',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'collector of traces (OTLP over HTTP); without it there are none',
