@@ -3,7 +3,7 @@ import { createClientSchema, uuid } from '@tessera/contracts';
 import { createLogger, ProblemError, parse, runCommandLine, UsageError } from '@tessera/service-kit';
 import { presentClient, readClientSettings } from './clients/client.presenter.ts';
 import { ClientRepository } from './clients/client.repository.ts';
-import { ClientService, type GivenCredentials } from './clients/client.service.ts';
+import { ClientService, disabledProblem, type GivenCredentials } from './clients/client.service.ts';
 import { ClientDirectory } from './clients/client-directory.ts';
 import { loadClientsConfig } from './config.ts';
 import { createDatabase } from './database.ts';
@@ -75,6 +75,7 @@ async function create(clients: ClientService, options: Options): Promise<unknown
   });
   const credentials = await credentialsOf(options);
   const known = credentials.id === undefined ? undefined : await findKnown(clients, credentials.id);
+  if (known?.disabledAt != null) throw disabledProblem();
   if (known !== undefined) return presentClient(known);
   const settings = { ...readClientSettings(given), name: given.name, kind };
   const { client, secret } = await clients.create(settings, origin, credentials);
@@ -163,7 +164,12 @@ process.exitCode = await runCommandLine(
         close = connection.close;
         const repository = new ClientRepository(connection.database);
         const directory = new ClientDirectory(repository);
-        const clients = new ClientService({ repository, directory, audience: config.audience });
+        const clients = new ClientService({
+          repository,
+          directory,
+          audience: config.audience,
+          issuer: config.issuer,
+        });
         process.stdout.write(`${JSON.stringify(await run(clients, command, id, options), null, 2)}\n`);
         return 0;
       } catch (error) {

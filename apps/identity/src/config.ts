@@ -181,10 +181,9 @@ export function loadKeysConfig(variables = environment) {
 
 /** The settings that `clients-cli` needs; it requires none of the service's secrets but the database. */
 export function loadClientsConfig(variables = environment) {
-  const { database, audience } = commonConfig(
-    readConfig(environmentSchema, { ...variables, NODE_ENV: 'development' }, ['DATABASE_URL']),
-  );
-  return { database, audience };
+  const parsed = readConfig(environmentSchema, { ...variables, NODE_ENV: 'development' }, ['DATABASE_URL']);
+  const { database, audience } = commonConfig(parsed);
+  return { database, audience, issuer: issuerOf(parsed) };
 }
 
 type Environment = Partial<z.output<typeof environmentSchema>>;

@@ -6,7 +6,7 @@ import { createClient, createMachine, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { walk } from './support/pages.ts';
-import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+import { issuer, serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const path = '/internal/clients';
 let app: TestApp;
@@ -145,6 +145,12 @@ describe('POST /internal/clients', () => {
     ],
     ['an unknown scope', { scopes: ['admin'] }, ['scopes.0']],
     ['an audience that could be an id of a client', { audiences: [randomUUID()] }, ['audiences.0']],
+    ['the issuer as an audience', { audiences: [issuer] }, ['audiences']],
+    [
+      'the issuer of OpenID Connect as an audience',
+      { audiences: ['tessera', `${issuer}/oidc`] },
+      ['audiences'],
+    ],
     [
       'a back-channel URI over http',
       { backchannel_logout_uri: 'http://app.example/' },

@@ -12,6 +12,8 @@ interface ClientServiceDependencies {
   directory: ClientDirectory;
   /** The audience of the service's own access tokens. */
   audience: string | readonly string[];
+  /** It, and the one of OpenID Connect below it, are no audiences of a client: refresh tokens are for it. */
+  issuer: string | undefined;
 }
 
 export type NewClient = ClientInput & { name: string; kind: ClientKind };
@@ -118,6 +120,11 @@ export class ClientService {
 
   async #assertValid(kind: ClientKind, settings: ClientSettings): Promise<void> {
     const problems = problemsOf(kind, settings);
+    const { issuer } = this.#dependencies;
+    const isOwn = (audience: string) =>
+      issuer !== undefined && (audience === issuer || audience.startsWith(`${issuer}/`));
+    if (settings.audiences.some(isOwn))
+      problems.push({ field: 'audiences', message: 'must not have an issuer of this service' });
     const { identityId } = settings;
     if (identityId !== null && kind === 'machine' && problems.length === 0) {
       const isService = await this.#dependencies.repository.isServiceIdentity(identityId);
@@ -196,6 +203,6 @@ function conflict(code: 'client_disabled' | 'client_without_secret', detail: str
   return new ProblemError({ status: 409, code, detail });
 }
 
-function disabledProblem(): ProblemError {
+export function disabledProblem(): ProblemError {
   return conflict('client_disabled', 'The client is disabled for good.');
 }

@@ -146,7 +146,12 @@ export async function createSignIn(config: Config, parts: SignInParts) {
   };
   deliveries.start();
   return {
-    clients: new ClientService({ repository: clientRepository, directory, audience: config.audience }),
+    clients: new ClientService({
+      repository: clientRepository,
+      directory,
+      audience: config.audience,
+      issuer: config.issuer,
+    }),
     browser,
     deliveries,
     routes,
