@@ -36,6 +36,7 @@ import { readDeletedKids, readKeyStates, readPrivateKeys } from './keys/key-file
 import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
 import { loadSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { createSignIn } from './oidc/create-sign-in.ts';
+import { readClientAccessToken } from './oidc/own-jwt.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordChangeRepository } from './passwords/password-change.repository.ts';
@@ -200,6 +201,8 @@ function createVerifiers({ issuer, audience }: Config, keys: SigningKeys) {
       audience,
       keys: localKeySource(keys.published),
     }),
+    readClientToken: (token: string) =>
+      readClientAccessToken(token, { issuer, keys: keys.published, realm: 'identity' }),
     refreshVerifier: createTokenVerifier({
       ...own,
       kind: 'refresh',

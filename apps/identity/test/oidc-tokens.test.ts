@@ -210,7 +210,9 @@ describe('a refresh token', () => {
 
   it('is revoked by its client; other tokens are ignored', async () => {
     const { refresh_token: token, access_token: access } = await tokensOf();
-    for (const ignored of [access, 'x', token])
+    const kept = await postForm(app, '/oidc/revoke', { token: access }, client);
+    expect([kept.status, kept.body.error]).toEqual([400, 'unsupported_token_type']);
+    for (const ignored of ['x', token])
       await postForm(app, '/oidc/revoke', { token: ignored }, client).expect(200);
     await refresh(token, client).expect(400);
     const anonymous = await app.http.post('/oidc/revoke').type('form').send({ token });
@@ -252,6 +254,20 @@ describe('a refresh token', () => {
     const after = await refresh(body.refresh_token, reduced).expect(200);
     expect(after.body.scope).toBe('openid');
     expect(claimsOf(after.body.access_token).aud).toBe(`${oidcIssuer}/userinfo`);
+  });
+});
+
+describe('the introspection', () => {
+  it('knows access tokens of clients, for whichever audience', async () => {
+    const userInfoOnly = await exchange(app, other, await nextCode(browser, other)).expect(200);
+    const introspect = async (token: string) =>
+      (await internal('post', '/internal/introspect').send({ token }).expect(200)).body;
+    for (const { access_token: token } of [await tokensOf({ resource: 'billing' }), userInfoOnly.body]) {
+      const { aud, sub } = claimsOf(token);
+      expect(await introspect(token)).toMatchObject({ active: true, aud, sub, token_use: 'access_token' });
+      expect(await introspect(`${token.slice(0, -8)}AAAAAAAA`)).toEqual({ active: false });
+    }
+    expect(await introspect(userInfoOnly.body.id_token)).toEqual({ active: false });
   });
 });
 
@@ -315,6 +331,8 @@ describe('a machine', () => {
       type: 'access',
     });
     await app.http.get('/userinfo').set('Authorization', `Bearer ${body.access_token}`).expect(200);
+    const fields = { grant_type: 'client_credentials', scope: 'openid other' };
+    expect((await postForm(app, '/oidc/token', fields, machine).expect(200)).body.scope).toBeUndefined();
     const code = await postForm(app, '/oidc/token', { grant_type: 'authorization_code', code: 'x' }, machine);
     expect(code.body.error).toBe('unauthorized_client');
     await updateIdentity(app, identity.id, { is_active: false });

@@ -5,7 +5,7 @@ import type { ClientGrant, ClientSubject } from '../tokens/refresh-token.reposit
 /** A code that a client presents, and the family that its exchange opens. */
 export interface CodeExchange {
   codeHash: Uint8Array;
-  /** Of whom the code says that it is. */
+  /** The person that the code names. */
   identityId: string;
   clientId: string;
   redirectUri: string;

@@ -7,7 +7,8 @@ type ProtocolError =
   | 'invalid_scope'
   | 'invalid_target'
   | 'unauthorized_client'
-  | 'unsupported_grant_type';
+  | 'unsupported_grant_type'
+  | 'unsupported_token_type';
 
 /** 400 with the error for the client. */
 export function protocolProblem(error: ProtocolError, detail: string, cause?: unknown): ProblemError {

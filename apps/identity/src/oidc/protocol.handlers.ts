@@ -70,7 +70,9 @@ export function protocolRoutes(
     const client = await authentication.authenticate(request, parameters);
     const presented = parameters.get('token');
     if (presented === undefined) throw protocolProblem('invalid_request', 'token is required.');
-    await tokens.revokeFor(presented, { clientId: client.id }, originOf(request));
+    const kind = await tokens.revokeFor(presented, { clientId: client.id }, originOf(request));
+    if (kind === 'access')
+      throw protocolProblem('unsupported_token_type', 'An access token is valid until it expires.');
     sendJson(response, { status: 200, body: {} });
   };
 

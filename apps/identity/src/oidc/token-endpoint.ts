@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { clientScopes } from '@tessera/contracts';
 import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import type { Client } from '../clients/client.ts';
 import { sha256 } from '../clients/client-secret.ts';
@@ -135,10 +134,7 @@ export class TokenEndpoint {
     origin: RequestOrigin,
   ): Promise<ClientTokenResponse> {
     const { machines, machineTokens, clientTokens } = this.#dependencies;
-    // A machine has no scopes, but a standard client may send those of OpenID Connect.
-    const scope = parameters.get('scope')?.split(' ') ?? [];
-    if (scope.some((name) => name !== '' && !clientScopes.some((known) => known === name)))
-      throw protocolProblem('invalid_scope', 'A machine has no scopes.');
+    // A machine has no scopes, but standard clients send some: as at `authorize`, others are ignored.
     const resource = readResource(client, parameters) ?? client.audiences[0] ?? null;
     await machineTokens.assertAvailable(client.id);
     const subject = await machines.findSubject(client, origin);

@@ -4,6 +4,8 @@ import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
 export interface OwnTokenVerifiers {
   refreshVerifier: TokenVerifier<'refresh'>;
   accessVerifier: TokenVerifier<'access'>;
+  /** Verifies an access token of a client, for whichever audience. */
+  readClientToken: (token: string) => Promise<AccessTokenClaims>;
 }
 
 type OwnToken =
@@ -12,12 +14,13 @@ type OwnToken =
 
 /** Verifies a token that this service issued, of either kind. Returns undefined for an invalid or expired token. */
 export async function verifyOwnToken(
-  { refreshVerifier, accessVerifier }: OwnTokenVerifiers,
+  { refreshVerifier, accessVerifier, readClientToken }: OwnTokenVerifiers,
   presented: string,
 ): Promise<OwnToken | undefined> {
   const refresh = await orUndefined(refreshVerifier.verify(presented));
   if (refresh !== undefined) return { kind: 'refresh', claims: refresh };
-  const access = await orUndefined(accessVerifier.verify(presented));
+  const access =
+    (await orUndefined(accessVerifier.verify(presented))) ?? (await orUndefined(readClientToken(presented)));
   return access === undefined ? undefined : { kind: 'access', claims: access };
 }
 
