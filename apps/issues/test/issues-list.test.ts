@@ -466,7 +466,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-            'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

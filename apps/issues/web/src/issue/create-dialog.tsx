@@ -9,7 +9,7 @@ import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { priorities, priorityNames } from '../messages.ts';
-import { DueField } from '../people/due-date.tsx';
+import { DueField } from '../people/due-field.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';

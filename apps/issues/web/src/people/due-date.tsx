@@ -2,7 +2,6 @@ import { useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
 import { dayAfter, dayName } from '../messages.ts';
 import { focusFirst } from '../shell/dialog.tsx';
-import { onKey } from '../shell/keys.ts';
 
 type Due = Pick<IssueRow, 'due_on' | 'status'>;
 
@@ -25,40 +24,7 @@ export function DueMark({ issue }: { issue: Due }) {
   );
 }
 
-interface DueFieldProps {
-  day: string | null;
-  isOverdue?: boolean;
-  isDisabled?: boolean;
-  onChange: (day: string | null) => void;
-}
-
-/** Every key of a date is a day already, so the field changes it when it is left, or with Enter. */
-export function DueField({ day, isOverdue: isLate = false, isDisabled = false, onChange }: DueFieldProps) {
-  const [typed, setTyped] = useState<string>();
-  const save = () => {
-    setTyped(undefined);
-    const next = typed === '' ? null : typed;
-    if (next !== undefined && next !== day && (next === null || next >= firstDay)) onChange(next);
-  };
-  return (
-    <input
-      type="date"
-      aria-label="Due date"
-      className={['due-field', isLate && 'overdue', day === null && 'empty'].filter(Boolean).join(' ')}
-      min={firstDay}
-      max="9999-12-31"
-      disabled={isDisabled}
-      value={typed ?? day ?? ''}
-      onChange={({ target }) => setTyped(target.value)}
-      onBlur={save}
-      onKeyDown={onKey((key) => {
-        if (key === 'Enter') save();
-      })}
-    />
-  );
-}
-
-const firstDay = '1970-01-01';
+export const firstDay = '1970-01-01';
 const offers = [
   ['Today', 0],
   ['Tomorrow', 1],
