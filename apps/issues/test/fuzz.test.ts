@@ -26,6 +26,7 @@ describe('every response matches the API document, and a rejected request writes
   let commentedId: string;
   const commentIds: string[] = [];
   const linkIds: string[] = [];
+  const relationIds: string[] = [];
   const labelIds: string[] = [];
   const webhookIds: string[] = [];
   const deliveryIds: string[] = [];
@@ -89,6 +90,9 @@ describe('every response matches the API document, and a rejected request writes
         'changeIssues.ids': () => issueId,
         'deleteComment.comment_id': () => commentIds.pop() ?? issueId,
         link_id: () => linkIds.shift() ?? issueId,
+        relation_id: () => relationIds.shift() ?? issueId,
+        'putRelation.issue': () => commentedId,
+        'putRelation.kind': () => 'relates',
         'updateIssue.status': () => 'OPEN',
         'patchIssue.status': () => 'OPEN',
         'getLabel.id': () => labelIds[0] ?? issueId,
@@ -147,6 +151,15 @@ describe('every response matches the API document, and a rejected request writes
     const links = Array.from({ length: 20 }, (_, index) => ({ type: 'invoice', ref: `invoice ${index}` }));
     const { body } = await user.post('/api/v1/issues/', { title: 'An issue', links }).expect(201);
     linkIds.splice(0, linkIds.length, ...body.links.map((link: { id: string }) => link.id));
+    const related = await app.sql<{ id: string }>(
+      `WITH i AS (
+         INSERT INTO issues (id, title, description, priority, reporter_id)
+         SELECT gen_random_uuid(), 'Related', '', 'LOW', $2 FROM generate_series(1, 20) RETURNING id
+       ) INSERT INTO issue_relations (id, source_id, target_id, kind, created_by)
+         SELECT gen_random_uuid(), $1, id, 'blocks', $2 FROM i RETURNING id`,
+      [body.id, user.id],
+    );
+    relationIds.splice(0, relationIds.length, ...related.map(({ id }) => id));
     return body;
   }
 
