@@ -57,7 +57,7 @@ try {
       await signIn(page, ada);
       await page.getByRole('row').nth(5).waitFor();
       await take('list');
-      await page.getByRole('button', { name: 'Priority' }).click();
+      await page.getByRole('button', { name: /^Priority/ }).click();
       await page.getByRole('option').first().waitFor();
       await take('list-filter');
       await page.goto(`/issues/${key}`);

@@ -67,11 +67,11 @@ describe('filters', () => {
     const page = await web.openAs(person, '/issues?q=sorted');
     const titles = () => page.locator('.table-body .title-link').allTextContents();
     await row(page, 'C sorted').waitFor();
-    await page.getByRole('button', { name: 'Title', exact: true }).click();
+    await page.getByRole('button', { name: 'Sort by title' }).click();
     await page.locator('[role=columnheader][aria-sort=ascending]').waitFor();
     await page.locator('.table[aria-busy=false]').waitFor();
     expect(await titles()).toEqual(['A sorted', 'B sorted', 'C sorted']);
-    await page.getByRole('button', { name: 'Title', exact: true }).click();
+    await page.getByRole('button', { name: 'Sort by title' }).click();
     await page.locator('[role=columnheader][aria-sort=descending]').waitFor();
     await page.locator('.table[aria-busy=false]').waitFor();
     expect(await titles()).toEqual(['C sorted', 'B sorted', 'A sorted']);

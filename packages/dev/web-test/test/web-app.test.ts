@@ -109,7 +109,7 @@ describe('sign-in', () => {
 describe('the list', () => {
   it('keeps filters, order and search in the URL', async () => {
     const page = await web.openAs(ada);
-    await page.getByRole('button', { name: 'Priority' }).click();
+    await page.getByRole('button', { name: /^Priority/ }).click();
     await page.getByRole('option', { name: 'Critical' }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'All', exact: true }).click();

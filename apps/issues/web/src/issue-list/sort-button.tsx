@@ -32,7 +32,7 @@ export function SortButton({ name, order, onOrder }: SortButtonProps) {
     <button
       type="button"
       className="sort-button"
-      title={`Sort by ${name.toLowerCase()}`}
+      aria-label={`Sort by ${name.toLowerCase()}`}
       onClick={() => onOrder(order === first ? reverse(first) : first)}
     >
       <span className="sort-name">{name}</span>
