@@ -19,9 +19,15 @@ export function followCard(key: string): void {
   if (place !== undefined) place = { ...place, key };
 }
 
+/** The card that has the focus, or had it when its element was replaced: a key that comes in between is meant for it. */
+function currentCard(): HTMLElement | null | undefined {
+  const focused = cardOf(document.activeElement);
+  return focused ?? (isFocusLost() && place !== undefined ? find(place.key) : null);
+}
+
 /** Returns the key of the card that has the focus. */
 export function focusedCard(): string | undefined {
-  return cardOf(document.activeElement)?.dataset.card;
+  return currentCard()?.dataset.card;
 }
 
 // The element of the last card: another one with its key is the card in another column, or on the board that was opened again.
@@ -63,7 +69,7 @@ function neighbour({ column, row }: Place): HTMLElement | undefined {
 
 /** Opens the issue of the card that has the focus. */
 export function openCard(): void {
-  linkIn(cardOf(document.activeElement))?.click();
+  linkIn(currentCard())?.click();
 }
 
 /** Moves the focus to a card by columns or rows. Without a focused card, to the last one or the first. */
