@@ -52,18 +52,16 @@ export function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boole
         <DueMark issue={issue} />
       </span>
       <StatusMark status={status} isCell />
-      <span role="cell" className="cell-assignee" title={assignee === null ? 'No one' : personName(assignee)}>
-        {assignee === null ? (
-          <span className="visually-hidden">No one</span>
-        ) : (
-          <>
-            <Avatar person={assignee} />
-            <span className="visually-hidden" dir="auto">
-              {personName(assignee)}
-            </span>
-          </>
-        )}
-      </span>
+      {assignee === null ? (
+        <span role="cell" className="cell-assignee" title="No one" aria-label="No one" />
+      ) : (
+        <span role="cell" className="cell-assignee" title={personName(assignee)}>
+          <Avatar person={assignee} />
+          <span className="visually-hidden" dir="auto">
+            {personName(assignee)}
+          </span>
+        </span>
+      )}
       {hasSync && (
         <span role="cell" className={`cell-sync sync-${sync.state}`}>
           {syncNames[sync.state]}

@@ -36,7 +36,7 @@ export function SortButton({ name, order, onOrder }: SortButtonProps) {
       onClick={() => onOrder(order === first ? reverse(first) : first)}
     >
       <span className="sort-name">{name}</span>
-      <span aria-hidden="true">{arrows[sortOf(name, order) ?? 'none']}</span>
+      {arrows[sortOf(name, order) ?? 'none']}
     </button>
   );
 }
