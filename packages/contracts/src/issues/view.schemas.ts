@@ -11,7 +11,9 @@ export const sharedViewsMax = 20;
 export const listedSharedViewsMax = 100;
 
 const viewName = oneLine(viewNameMaxLength, trimName).check(isVisibleName());
-const viewLayout = z.enum(['list', 'board'], { error: 'must be list or board' });
+const viewLayout = z
+  .enum(['list', 'board'], { error: 'must be list or board' })
+  .describe('How the app shows the issues.');
 
 /** The parameters of a list, as in its URL. They are stored in one spelling, in ASCII. */
 const viewQuery = z
@@ -49,7 +51,10 @@ export const viewSchema = z
   .object({
     id: uuid(),
     name: z.string(),
-    query: z.string().meta({ example: 'status=OPEN&label=billing' }),
+    query: z
+      .string()
+      .describe('Filters and order of a list of issues as in its URL.')
+      .meta({ example: 'status=OPEN&label=billing' }),
     layout: viewLayout,
     is_shared: z.boolean(),
     owner: personSchema,

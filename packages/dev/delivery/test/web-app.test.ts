@@ -96,7 +96,7 @@ describe('the ingress of the web app', () => {
     );
 
   it('routes all pages, files and requests of the app to issues', () => {
-    const [, list = ''] = /^const pagePaths = \[(.*?)\];$/ms.exec(source) ?? [];
+    const [, list = ''] = /^export const pagePaths = \[(.*?)\];$/ms.exec(source) ?? [];
     const pages = [...list.matchAll(/'([^']+)'/g)].map(([, path = '']) => path.replace(/:\w+/, 'x'));
     expect(pages).toContain('/issues/x');
     const paths = ['/', ...pages, '/assets/index.js', '/app/session', '/app/api/v1/issues/'];
