@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Runs a script of this folder as a process until it exits; kills it after 30 seconds. */
+/** Runs a script of this folder as a process until it exits; kills it after four minutes, which a slow machine does not need. */
 export async function runScript(
   file: string,
   ...parameters: string[]
@@ -10,7 +10,7 @@ export async function runScript(
   const child = spawn(
     process.execPath,
     ['--expose-gc', '--import', 'tsx', '--conditions=@tessera/source', path, ...parameters],
-    { stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' },
+    { stdio: ['ignore', 'pipe', 'pipe'], timeout: 240_000, killSignal: 'SIGKILL' },
   );
   let output = '';
   let errors = '';
