@@ -55,11 +55,9 @@ export function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boole
       {assignee === null ? (
         <span role="cell" className="cell-assignee" title="No one" aria-label="No one" />
       ) : (
-        <span role="cell" className="cell-assignee" title={personName(assignee)}>
+        <span role="cell" className="cell-assignee" title={personName(assignee)} dir="auto">
           <Avatar person={assignee} />
-          <span className="visually-hidden" dir="auto">
-            {personName(assignee)}
-          </span>
+          {personName(assignee)}
         </span>
       )}
       {hasSync && (
