@@ -27,6 +27,7 @@ describe('every response matches the API document, and a rejected request writes
   const commentIds: string[] = [];
   const linkIds: string[] = [];
   const relationIds: string[] = [];
+  const viewIds: string[] = [];
   const labelIds: string[] = [];
   const webhookIds: string[] = [];
   const deliveryIds: string[] = [];
@@ -93,6 +94,11 @@ describe('every response matches the API document, and a rejected request writes
         relation_id: () => relationIds.shift() ?? issueId,
         'putRelation.issue': () => commentedId,
         'putRelation.kind': () => 'relates',
+        'getView.id': () => viewIds[0] ?? issueId,
+        'updateView.id': () => viewIds[0] ?? issueId,
+        'deleteView.id': () => viewIds.pop() ?? issueId,
+        'createView.query': () => 'status=OPEN',
+        'updateView.query': () => 'status=OPEN',
         'updateIssue.status': () => 'OPEN',
         'patchIssue.status': () => 'OPEN',
         'getLabel.id': () => labelIds[0] ?? issueId,
@@ -160,6 +166,13 @@ describe('every response matches the API document, and a rejected request writes
       [body.id, user.id],
     );
     relationIds.splice(0, relationIds.length, ...related.map(({ id }) => id));
+    await app.sql('DELETE FROM views');
+    const views = await app.sql<{ id: string }>(
+      `INSERT INTO views (id, owner_id, name, query, layout, is_shared)
+       SELECT gen_random_uuid(), $1, 'A view', 'status=OPEN', 'list', true FROM generate_series(1, 10) RETURNING id`,
+      [user.id],
+    );
+    viewIds.splice(0, viewIds.length, ...views.map(({ id }) => id));
     return body;
   }
 
