@@ -8,19 +8,15 @@ import {
   changeMyPassword,
   countIssues,
   createIssue,
-  createLabel,
   createUser,
   deactivateUser,
   deleteComment,
-  deleteLabel,
   deleteLink,
-  deleteRelation,
   describeIssues,
   detachExternalIssue,
   getComment,
   getImport,
   getIssue,
-  getLabel,
   getMe,
   getSession,
   getSyncState,
@@ -33,9 +29,7 @@ import {
   listIntegrations,
   listIssuePages,
   listIssues,
-  listLabels,
   listNotifications,
-  listRelations,
   listUsers,
   listWatching,
   markNotificationsDone,
@@ -45,7 +39,6 @@ import {
   patchUser,
   positionHeader,
   putLink,
-  putRelation,
   resolveSyncConflict,
   restoreNotifications,
   retrySyncs,
@@ -57,7 +50,6 @@ import {
   takeWebhook,
   updateComment,
   updateIssue,
-  updateLabel,
   updateMe,
   updateUser,
 } from '@tessera/contracts';
@@ -85,14 +77,14 @@ import { eventHandlers } from './events/event.handlers.ts';
 import { once } from './idempotency/once.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import type { Actor } from './issue-core/actor.ts';
-import { assertMayAdministerLabels, assertMayAdministerSync } from './issue-core/issue-access.ts';
+import { assertMayAdministerSync } from './issue-core/issue-access.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
-import { labelHandlers } from './labels/label.handlers.ts';
+import { labelRoutes } from './labels/label.routes.ts';
 import { linkHandlers } from './links/link.handlers.ts';
 import { notificationHandlers } from './notifications/notification.handlers.ts';
 import { limitRate } from './rate-limit/rate-limiter.ts';
-import { relationHandlers } from './relations/relation.handlers.ts';
+import { relationRoutes } from './relations/relation.routes.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
@@ -146,8 +138,6 @@ export function createRoutes(
   const { config, health, idempotency, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const links = linkHandlers(dependencies);
-  const relations = relationHandlers(dependencies);
-  const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
   const events = eventHandlers(dependencies);
   const watching = watchingHandlers(dependencies);
@@ -160,6 +150,7 @@ export function createRoutes(
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
+  const limits = { access: member, reads, writes };
   const issues = issueHandlers({ ...dependencies, quota: writes });
   const comments = commentHandlers({ ...dependencies, quota: writes });
   const bulk = issueBulkHandlers({ ...dependencies, quota: writes });
@@ -171,7 +162,6 @@ export function createRoutes(
   const userBody = { limitBytes: 64 * 1024 };
   // Every user may read all of these texts. The lists of users mix e-mails with names that others choose.
   const compress = true;
-  const labelEditor = { access: member, limit: writes, authorize: assertMayAdministerLabels };
 
   return [
     route(listIssues, { access: member, limit: listReads, compress }, lists.list),
@@ -196,9 +186,7 @@ export function createRoutes(
     route(streamEvents, { access: member, limit: limitRate(rateLimits.reads) }, events.stream),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
-    route(listRelations, { access: member, limit: reads }, relations.list),
-    route(putRelation, { access: member, limit: writes }, relations.put),
-    route(deleteRelation, { access: member, limit: writes }, relations.remove),
+    ...relationRoutes(dependencies, limits),
     route(getWatching, { access: member, limit: reads }, watching.get),
     route(startWatching, { access: member, limit: writes }, watching.start),
     route(stopWatching, { access: member, limit: writes }, watching.stop),
@@ -213,13 +201,9 @@ export function createRoutes(
     route(listIssuePages, { access: member, limit: listReads, compress }, lists.listPage),
     route(countIssues, { access: member, limit: listReads, compress }, lists.count),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
-    route(listLabels, { access: member, limit: reads, compress }, labels.list),
-    route(getLabel, { access: member, limit: reads }, labels.get),
-    route(createLabel, labelEditor, once(idempotency, labels.create)),
-    route(updateLabel, labelEditor, labels.update),
-    route(deleteLabel, labelEditor, labels.remove),
-    ...viewRoutes(dependencies, { access: member, reads, writes }),
-    ...webhookRoutes(dependencies, { access: member, reads, writes }),
+    ...labelRoutes(dependencies, limits),
+    ...viewRoutes(dependencies, limits),
+    ...webhookRoutes(dependencies, limits),
 
     route(getSyncState, { access: member, limit: reads }, sync.getState),
     route(syncIssue, { access: member, limit: syncs }, once(idempotency, sync.run)),

@@ -1,21 +1,14 @@
 import { createView, deleteView, getView, listViews, updateView } from '@tessera/contracts';
-import { type Access, type Route, route } from '@tessera/service-kit';
+import { type Route, route } from '@tessera/service-kit';
 import type { Dependencies } from '../dependencies.ts';
 import { once } from '../idempotency/once.ts';
-import type { Actor } from '../issue-core/actor.ts';
-import type { limitRate } from '../rate-limit/rate-limiter.ts';
+import type { RouteLimits } from '../rate-limit/route-limits.ts';
 import { viewHandlers } from './view.handlers.ts';
-
-interface RouteOptions {
-  access: Access<Actor>;
-  reads: ReturnType<typeof limitRate>;
-  writes: ReturnType<typeof limitRate>;
-}
 
 /** The operations on views. No response is compressed: names of others are beside the filters of a person. */
 export function viewRoutes(
   { views, idempotency, config: { publicBaseUrl } }: Dependencies,
-  { access, reads, writes }: RouteOptions,
+  { access, reads, writes }: RouteLimits,
 ): Route[] {
   const handlers = viewHandlers({ views, publicBaseUrl });
   return [

@@ -10,23 +10,16 @@ import {
   testWebhook,
   updateWebhook,
 } from '@tessera/contracts';
-import { type Access, type Route, route } from '@tessera/service-kit';
+import { type Route, route } from '@tessera/service-kit';
 import type { Dependencies } from '../dependencies.ts';
-import type { Actor } from '../issue-core/actor.ts';
 import { assertMayAdministerWebhooks as authorize } from '../issue-core/issue-access.ts';
-import type { limitRate } from '../rate-limit/rate-limiter.ts';
+import type { RouteLimits } from '../rate-limit/route-limits.ts';
 import { webhookHandlers } from './webhook.handlers.ts';
-
-interface RouteOptions {
-  access: Access<Actor>;
-  reads: ReturnType<typeof limitRate>;
-  writes: ReturnType<typeof limitRate>;
-}
 
 /** The operations on endpoints of webhooks, all for staff. No response is compressed, because some have a secret. */
 export function webhookRoutes(
   { webhooks, urls, config: { publicBaseUrl } }: Dependencies,
-  { access, reads, writes }: RouteOptions,
+  { access, reads, writes }: RouteLimits,
 ): Route[] {
   const handlers = webhookHandlers({ webhooks, urls, publicBaseUrl });
   const reader = { access, limit: reads, authorize };
