@@ -1,6 +1,5 @@
 import type { Logger } from '@tessera/service-kit';
-import type { EventSignal } from './event-signal.ts';
-import { EventWorker } from './event-signal.ts';
+import { type EventSignal, EventWorker } from './event-signal.ts';
 import type { EventStream } from './event-stream.ts';
 import { unreadText } from './streamed-event.ts';
 

@@ -2,18 +2,11 @@ import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { Attempt } from './webhook-sender.ts';
+import type { Attempt, DeliveredEvent } from './webhook-sender.ts';
 
 /** A delivery that this process has leased, with what is needed to send it. */
-export interface LeasedDelivery {
-  id: bigint;
+export interface LeasedDelivery extends DeliveredEvent {
   claimId: string;
-  endpointId: string;
-  eventId: bigint | null;
-  type: string;
-  subjectId: string;
-  data: Record<string, unknown>;
-  eventAt: Date;
   /** The number of attempts since the delivery was requested. */
   attempts: number;
   url: string;
