@@ -109,11 +109,18 @@ const idFilter = valuesOf(issueIdsMax, 'issues').describe(
 
 // A single value is also valid as text.
 const oneOrSeveral = {
+  ...{ type: undefined, items: undefined, maxItems: undefined },
   anyOf: [
     { type: 'string' as const },
     { type: 'array' as const, items: { type: 'string' as const }, maxItems: 20 },
   ],
 };
+
+const assigneeSchema = z.union([z.literal(['me', 'none']), uuid()]);
+
+/** A filter by people, of whom several may be given. */
+const people = <Value>(person: z.ZodType<Value>, values: readonly string[], description: string) =>
+  oneOrMore(person, values).optional().meta({ description, override: oneOrSeveral });
 
 const filterMembers = {
   id: idFilter.optional(),
@@ -125,25 +132,22 @@ const filterMembers = {
   '-priority': oneOrMore(priorityInputSchema, issuePriorities)
     .optional()
     .describe('Excludes issues with these priorities.'),
-  assignee: oneOrMore(z.union([z.literal(['me', 'none']), uuid()]), ['me', 'none', 'a UUID'])
-    .optional()
-    .meta({
-      description: 'Issues of any of these people: ids, `me`, or `none` for unassigned issues.',
-      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
-    }),
-  '-assignee': oneOrMore(z.union([z.literal(['me', 'none']), uuid()]), ['me', 'none', 'a UUID'])
-    .optional()
-    .meta({
-      description: 'Excludes issues of these people, or with `none` unassigned issues.',
-      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
-    }),
+  assignee: people(
+    assigneeSchema,
+    ['me', 'none', 'a UUID'],
+    'Issues of any of these people: ids, `me`, or `none` for unassigned issues.',
+  ),
+  '-assignee': people(
+    assigneeSchema,
+    ['me', 'none', 'a UUID'],
+    'Excludes issues of these people, or with `none` unassigned issues.',
+  ),
   reporter: z.union([z.literal('me'), uuid()], { error: givenOnceOr('must be me or a UUID') }).optional(),
-  '-reporter': oneOrMore(z.union([z.literal('me'), uuid()]), ['me', 'a UUID'])
-    .optional()
-    .meta({
-      description: 'Excludes issues that these people have reported.',
-      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
-    }),
+  '-reporter': people(
+    z.union([z.literal('me'), uuid()]),
+    ['me', 'a UUID'],
+    'Excludes issues that these people have reported.',
+  ),
   watcher: z
     .literal('me', { error: givenOnceOr('must be me') })
     .optional()
