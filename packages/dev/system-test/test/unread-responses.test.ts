@@ -210,9 +210,7 @@ describe('clients that cost much memory', () => {
       }),
     );
     const peak = stopSampling();
-    // On a busy machine, a body may not arrive in time.
-    expect(statuses).toContain(201);
-    expect(statuses.filter((status) => status !== 201 && status !== 408)).toEqual([]);
+    expect([...new Set(statuses)]).toEqual([201]);
     expect(peak).toBeLessThan(containerMiB);
   });
 });

@@ -29,7 +29,8 @@ export async function workByKeys(
     // Columns are sorted by the time of the last change.
     await bob.api.addComment(made[0] ?? '', 'A customer has asked.');
   }
-  const page = await web.openAs(ada, '/board');
+  // Other cards would be between these.
+  const page = await web.openAs(ada, '/board?q=parcel');
   await page.evaluate(observeKeys);
   let keys = 0;
   const press = async (...pressed: string[]) => {

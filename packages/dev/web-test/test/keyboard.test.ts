@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { workByKeys } from '../src/thirty.ts';
 import { type Page, type Person, password, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
@@ -131,6 +132,11 @@ it('a day of work needs no pointer', async () => {
     priority: 'CRITICAL',
     assignee: null,
   });
+});
+
+it('an issue is worked through with at most 33 keys', async () => {
+  const { keysAnIssue } = await workByKeys(web, { ada, bob }, 3);
+  expect(keysAnIssue).toBeLessThanOrEqual(33);
 });
 
 interface Key {
