@@ -34,7 +34,7 @@ const logger = createLogger({ service: 'bench', level: 'error' });
 const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
 const { database, close } = createListDatabase(config, logger);
 const lists = new IssueListService({
-  repository: new IssueListRepository(readsOf(database), syncedWith),
+  repository: new IssueListRepository(readsOf(database), 'ISS', syncedWith),
   presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
 });
 

@@ -83,6 +83,7 @@ import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelRoutes } from './labels/label.routes.ts';
 import { linkHandlers } from './links/link.handlers.ts';
 import { notificationHandlers } from './notifications/notification.handlers.ts';
+import { projectRoutes } from './projects/project.routes.ts';
 import { limitRate } from './rate-limit/rate-limiter.ts';
 import { relationRoutes } from './relations/relation.routes.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
@@ -202,6 +203,7 @@ export function createRoutes(
     route(countIssues, { access: member, limit: listReads, compress }, lists.count),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
     ...labelRoutes(dependencies, limits),
+    ...projectRoutes(dependencies, limits),
     ...viewRoutes(dependencies, limits),
     ...webhookRoutes(dependencies, limits),
 

@@ -41,6 +41,7 @@ import { IssuePresenter } from './issue-core/issue.presenter.ts';
 import { IssueUrls } from './issue-core/issue-reference.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
+import { IssueMover } from './issue-store/move.ts';
 import { IssueReader } from './issue-store/read.ts';
 import { issueWordTables } from './issue-store/word-rewrite.ts';
 import { IssueWriter } from './issue-store/write.ts';
@@ -52,6 +53,8 @@ import { MentionRepository } from './mentions/mention.repository.ts';
 import { MentionResolver } from './mentions/mention-resolver.ts';
 import { NotificationRepository } from './notifications/notification.repository.ts';
 import { NotificationService } from './notifications/notification.service.ts';
+import { ProjectRepository } from './projects/project.repository.ts';
+import { ProjectService } from './projects/project.service.ts';
 import { createRateLimits } from './rate-limit/create-rate-limits.ts';
 import { RequestShares } from './rate-limit/request-shares.ts';
 import { RelationService } from './relations/relation.service.ts';
@@ -267,19 +270,38 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const writer = new IssueWriter(main, tracker);
   const labels = new LabelService({ repository: new LabelRepository(main) });
   const mentions = new MentionResolver({ repository: new MentionRepository(main) });
+  const projects = new ProjectService({
+    repository: new ProjectRepository(main),
+    mover: new IssueMover(main, tracker),
+    presenter: urls,
+    keyPrefix,
+  });
   return {
     urls,
     idempotency: new IdempotencyService({
       repository: new IdempotencyRepository(main),
       problemsUrl: problemsUrlOf(config.publicBaseUrl),
     }),
-    issues: new IssueService({ reader, writer, presenter, people, labels, mentions, requirePrecondition }),
-    lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
-    bulk: new IssueBulkService({ writer, people, labels }),
+    issues: new IssueService({
+      reader,
+      writer,
+      presenter,
+      people,
+      labels,
+      mentions,
+      projects,
+      requirePrecondition,
+    }),
+    lists: new IssueListService({
+      repository: new IssueListRepository(lists, keyPrefix, tracker),
+      presenter,
+    }),
+    bulk: new IssueBulkService({ writer, people, labels, projects }),
     presenter,
     links: new LinkService({ reader, writer, people }),
     relations: new RelationService({ reader, writer }),
     labels,
+    projects,
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),
     views: new ViewRepository(main),

@@ -21,7 +21,7 @@ export const environmentReference = {
   PUBLIC_BASE_URL:
     'base URL of this service for clients, used in `Location` and `Link`; read without default port and final `/`',
   LIST_MAX: 'size of an array if the client sets no `limit`',
-  ISSUE_KEY_PREFIX: 'prefix of issue keys',
+  ISSUE_KEY_PREFIX: 'key of the default project, which begins the keys of its issues',
   REQUIRE_VERIFIED: 'the requests that require a verified identity',
   REQUIRE_PRECONDITION:
     '`PUT` and `PATCH` of an issue and changes of its status require `version` or `If-Match`; otherwise 428',

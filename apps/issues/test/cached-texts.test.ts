@@ -43,7 +43,7 @@ const presenter = new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyP
 
 /** Creates a list service with an empty cache. */
 function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
-  return new IssueListService({ repository: new IssueListRepository(readsOf(database)), presenter });
+  return new IssueListService({ repository: new IssueListRepository(readsOf(database), 'ISS'), presenter });
 }
 
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
@@ -57,6 +57,7 @@ function issuesOf({ database, dependencies: { mirror: people } }: TestApp): Issu
     people,
     labels,
     mentions,
+    projects: { resolve: () => Promise.reject(new Error('no project is named')) },
     requirePrecondition: false,
   });
 }
@@ -129,7 +130,7 @@ describe('a page of cached summaries', () => {
     const issue = await createIssue(ann);
     const mine = query({ references: { ids: [issue.id], numbers: [] } });
     let behind: Transaction | undefined;
-    const repository = new IssueListRepository({ read: (run) => run(behind ?? app.database) });
+    const repository = new IssueListRepository({ read: (run) => run(behind ?? app.database) }, 'ISS');
     const readIssues = jest.spyOn(repository, 'findIssues');
     const behindOrNot = new IssueListService({ repository, presenter });
     await app.database.$transaction(

@@ -178,6 +178,56 @@ describe('two processes on one database', () => {
     }
   });
 
+  it('gives a key to one project, and creates no more projects than there may be', async () => {
+    const staff = await aPerson(store, { is_staff: true });
+    const create = (service: IssuesService, key: string) =>
+      staff.on(service).post('/api/v1/projects/', { key, name: 'x' });
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await inParallel(10, (service) => create(service, `SAME${round}`));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(9).fill(409)]);
+    }
+    for (const key of ['LEFT', 'RIGHT']) await create(services[0], key).expect(201);
+    const renamed = await inParallel(10, (service, index) =>
+      staff.on(service).patch(`/api/v1/projects/${index % 2 === 0 ? 'LEFT' : 'RIGHT'}/`, { key: 'BOTH' }),
+    );
+    expect(new Set(renamed.map(({ status, body }) => (status === 200 ? body.id : body.code))).size).toBe(2);
+    expect(await store.sql(`SELECT 1 FROM projects WHERE key = 'BOTH'`)).toHaveLength(1);
+    await store.sql(
+      `INSERT INTO projects (id, key, name) SELECT gen_random_uuid(), 'FILL' || n, 'x'
+         FROM generate_series(1, 495 - (SELECT count(*)::int FROM projects)) n`,
+    );
+    const answers = await inParallel(20, (service, index) => create(service, `LAST${index}`));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    expect(await store.sql('SELECT 1 FROM projects')).toHaveLength(500);
+  });
+
+  it('moves issues while their projects are renamed and archived, and every key leads to its issue', async () => {
+    const staff = await aPerson(store, { is_staff: true });
+    await store.sql(`DELETE FROM projects WHERE key LIKE 'FILL%'`);
+    for (const key of ['FROM', 'TO'])
+      await staff.on(services[0]).post('/api/v1/projects/', { key, name: 'x' }).expect(201);
+    const draft = { title: 'Moved', project: 'FROM' };
+    const created = await inParallel(10, (service) => post(service, '').send(draft));
+    const answers = await inParallel(30, (service, index) => {
+      const path = `${created[index % 10]?.body.id}/move/`;
+      if (index % 3 === 0) return post(service, path).send({ project: 'TO' });
+      if (index % 3 === 1) return staff.on(service).patch('/api/v1/projects/TO/', { key: `TO${index % 5}` });
+      return staff.on(service).patch('/api/v1/projects/TO/', { is_archived: index % 2 === 0 });
+    });
+    for (const { status, body } of answers)
+      expect([200, 'project_archived']).toContain(status === 200 ? status : body.code);
+    const { body: target } = await ann.on(services[1]).get('/api/v1/projects/TO/').expect(200);
+    for (const { body: issue } of created) {
+      const { body: now } = await ann.on(services[1]).get(`/api/v1/issues/FROM-${issue.number}/`).expect(200);
+      expect(now.id).toBe(issue.id);
+      expect(now.key).toBe(`${now.project.id === target.id ? target.key : 'FROM'}-${issue.number}`);
+      const moves = await store.sql(`SELECT 1 FROM activity WHERE issue_id = $1 AND field = 'project'`, [
+        issue.id,
+      ]);
+      expect(moves).toHaveLength(now.project.id === target.id ? 1 : 0);
+    }
+  });
+
   it('assigns a unique number to every issue', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);

@@ -102,7 +102,7 @@ describe('a stream of events', () => {
     const other = await createIssue(ann);
     await untilDeliverable(app);
     const all = await open();
-    const byKey = await open({ query: `?issue=${other.key},ISS-999999` });
+    const byKey = await open({ query: `?issue=${other.key},ISS-999999,NEVER-${issue.number}` });
     const byId = await open({ query: `?issue=${other.id}&issue=${issue.key}&types=issue.updated` });
     await comment();
     await ann.patch(issuePath(other), { title: 'New' }).expect(200);

@@ -70,6 +70,7 @@ describe('every response matches the API document, and a rejected request writes
       const { body } = await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201);
       commentIds.push(body.id);
     }
+    await staff.post('/api/v1/projects/', { key: 'APP', name: 'Apps' }).expect(201);
     fuzzer = new Fuzzer({
       document,
       listener: app.listener,
@@ -104,6 +105,10 @@ describe('every response matches the API document, and a rejected request writes
         'getLabel.id': () => labelIds[0] ?? issueId,
         'updateLabel.id': () => labelIds[0] ?? issueId,
         'deleteLabel.id': () => labelIds.pop() ?? issueId,
+        'getProject.key': () => 'APP',
+        'updateProject.key': () => 'APP',
+        'moveIssue.project': () => 'ISS',
+        'createIssue.project': () => 'ISS',
         'createWebhook.url': () => webhook.url,
         'getWebhook.id': () => webhookIds[0] ?? issueId,
         'updateWebhook.id': () => webhookIds[1] ?? issueId,

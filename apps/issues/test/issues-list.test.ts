@@ -435,7 +435,7 @@ describe('filters', () => {
     ['cursor', 'cursor=%00'],
     ['id', 'id='],
     ['id', 'id=0'],
-    ['id', 'id=ISS-1,XYZ-1'],
+    ['id', 'id=ISS-1,X_Z-1'],
     ['id', `id=${'1,'.repeat(100)}1`],
     ['fields', 'fields=name'],
     ['fields', 'fields=title,comments'],
@@ -466,7 +466,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, project, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

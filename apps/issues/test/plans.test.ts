@@ -35,7 +35,7 @@ beforeAll(async () => {
   await client.connect();
   await fillWithIssues(client, count);
   lists = new IssueListService({
-    repository: new IssueListRepository(readsOf(app.database), syncedWith),
+    repository: new IssueListRepository(readsOf(app.database), 'ISS', syncedWith),
     presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
   });
 });
@@ -132,7 +132,7 @@ describe(`among ${count} issues`, () => {
     [{}, true],
     [{ search: 'zebrafish' }, true],
     [{ search: 'formerly' }, true],
-    [{ search: '4711', searchedNumber: 4711 }, true],
+    [{ search: '4711', searchedNumber: { number: 4711 } }, true],
     [{ search: 'nosuchword' }, true],
     [{ search: 'recently', priorities: ['LOW'] }, true],
     [{ search: 'everywhere' }, false],
@@ -149,7 +149,7 @@ describe(`among ${count} issues`, () => {
                  OR id IN (SELECT issue_id FROM comments WHERE words @@ websearch_to_tsquery('simple', $1)))
             AND ($3::text[] IS NULL OR status::text = ANY($3)) AND ($4::text[] IS NULL OR priority::text = ANY($4))
           GROUP BY 1`,
-        [filters.search, filters.searchedNumber, filters.statuses, filters.priorities],
+        [filters.search, filters.searchedNumber?.number, filters.statuses, filters.priorities],
       );
       const expected = new Map(rows.map((row) => [row.value, row.count]));
       expect(is_complete).toBe(isComplete && expected.size <= (by === 'assignee' ? 100 : 5));

@@ -91,6 +91,20 @@ async function oneLabel(): Promise<string> {
   return `/api/v1/labels/${row?.id}/`;
 }
 
+const projectsPath = '/api/v1/projects/';
+const projectName = '🏷'.repeat(100);
+
+/** As many projects as possible, with the longest names. */
+async function fillProjects(): Promise<void> {
+  await app.sql(
+    `INSERT INTO projects (id, key, name) SELECT gen_random_uuid(), 'P' || n, $1 FROM generate_series(1, 499) n`,
+    [projectName],
+  );
+  await app.sql(
+    'INSERT INTO project_keys (key, project_id) SELECT key, id FROM projects WHERE key IS NOT NULL',
+  );
+}
+
 const view = (name: string) => ({
   name: name + '🏷'.repeat(49),
   query: Array(6)
@@ -418,6 +432,26 @@ const largest: Record<string, LargestResponse> = {
     atLeast: 400,
   },
   deleteLabel: { send: async () => staff.delete(await oneLabel()), status: 204 },
+  listProjects: {
+    send: async () => {
+      await fillProjects();
+      return staff.get(projectsPath);
+    },
+    status: 200,
+    atLeast: 250_000,
+  },
+  createProject: { send: () => staff.post(projectsPath, { key: 'P1', name: 'a' }), status: 409 },
+  getProject: { send: () => staff.get(`${projectsPath}P1/`), status: 200, atLeast: 500 },
+  updateProject: {
+    send: () => staff.patch(`${projectsPath}P1/`, { name: projectName, version: 2 }),
+    status: 409,
+    atLeast: 600,
+  },
+  moveIssue: {
+    send: async () => staff.post(`${issuesPath}${(await createIssue(staff)).id}/move/`, { project: 'P1' }),
+    status: 200,
+    atLeast: 1_000,
+  },
   listViews: {
     send: async () => {
       await fillViews();

@@ -76,6 +76,7 @@ const edit = () => ({
   links: links(50),
 });
 const label = async () => (await staff.post('/api/v1/labels/', { name: randomUUID() }).expect(201)).body.id;
+const projectsPath = '/api/v1/projects/';
 const viewsPath = '/api/v1/views/';
 const view = async () =>
   `${viewsPath}${(await staff.post(viewsPath, { name: 'x', query: '' }).expect(201)).body.id}/`;
@@ -135,6 +136,9 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
   createLabel: { send: () => staff.post('/api/v1/labels/', { name: randomUUID() }) },
   updateLabel: { send: async () => staff.patch(`/api/v1/labels/${await label()}/`, { name: randomUUID() }) },
   deleteLabel: { send: async () => staff.delete(`/api/v1/labels/${await label()}/`) },
+  createProject: { send: () => staff.post(projectsPath, { key: 'APP', name: 'Apps' }) },
+  updateProject: { send: () => staff.patch(`${projectsPath}APP/`, { key: 'APPS', name: 'All apps' }) },
+  moveIssue: { send: () => staff.post(issuePath(issue, 'move/'), { project: 'APPS' }) },
   createView: { send: () => staff.post(viewsPath, { name: 'x', query: '' }) },
   updateView: { send: async () => staff.patch(await view(), { is_shared: true }) },
   deleteView: { send: async () => staff.delete(await view()) },

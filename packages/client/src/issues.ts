@@ -5,6 +5,7 @@ import type {
   Comment,
   CountedField,
   CreateLabel,
+  CreateProject,
   CreateView,
   CreateWebhook,
   DeliveryState,
@@ -31,6 +32,7 @@ import type {
   NotificationState,
   OrderingField,
   PersonInput,
+  Project,
   Relation,
   RelationDirection,
   RelationKind,
@@ -39,6 +41,7 @@ import type {
   SyncReport,
   TimelineOrder,
   UpdateLabel,
+  UpdateProject,
   UpdateView,
   UpdateWebhook,
   User,
@@ -97,6 +100,8 @@ export interface IssueFilters {
   /** Names of labels. Matches issues with all of these labels. */
   label?: readonly string[];
   '-label'?: readonly string[];
+  /** Keys of projects, of which issues may have any; with a hyphen before it, one to exclude. */
+  project?: readonly string[];
   sync?: RetrySyncs['sync'];
   is_open?: boolean;
   /** On or after this day, such as 2026-12-31. */
@@ -171,6 +176,8 @@ interface IssueMembers {
 
 export interface IssueDraft extends IssueMembers {
   title: string;
+  /** The key of a project; by default the default project. */
+  project?: string;
 }
 
 /** A change of an issue. Omitted members stay unchanged. */
@@ -529,6 +536,30 @@ export class IssuesClient {
 
   deleteLabel(id: string, options?: CallOptions): Promise<void> {
     return this.#api.call('deleteLabel', { params: { id }, ...options });
+  }
+
+  /** Returns all projects: the default one first, then by key. */
+  projects(options?: CallOptions): Promise<Project[]> {
+    return this.#api.call('listProjects', { ...options });
+  }
+
+  /** Returns the project that has or had a key. */
+  project(key: string, options?: CallOptions): Promise<Project> {
+    return this.#api.call('getProject', { params: { key }, ...options });
+  }
+
+  /** Creates a project. Throws 409 `project_key_taken` if a project has or had the key. */
+  createProject(project: CreateProject, options?: CallOptions): Promise<Project> {
+    return this.#api.once('createProject', { body: project, ...options });
+  }
+
+  updateProject(key: string, change: UpdateProject, options?: CallOptions): Promise<Project> {
+    return this.#api.call('updateProject', { params: { key }, body: change, ...options });
+  }
+
+  /** Moves an issue to the project with a key. All its former keys lead to it. */
+  move(issue: IssueReference, project: string, options?: CallOptions): Promise<Issue> {
+    return this.#api.once('moveIssue', { params: { id: issue }, body: { project }, ...options });
   }
 
   /** Returns the views of the caller, the oldest first, then those that other people share. */

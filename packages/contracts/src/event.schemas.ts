@@ -28,7 +28,13 @@ function event<const Type extends string, Data extends z.ZodRawShape>(
 
 const ofIssue = {
   issue_id: uuid(),
-  issue_key: z.string().meta({ examples: ['ISS-42'] }),
+  issue_key: z
+    .string()
+    .describe('The key of the issue when the event was recorded. It leads to the issue for ever.')
+    .meta({ examples: ['ISS-42'] }),
+  project_id: uuid()
+    .optional()
+    .describe('The project of the issue after the change. Absent for the default project.'),
 };
 const ofChange = {
   ...ofIssue,

@@ -30,6 +30,8 @@ export * from './issues/label.operations.ts';
 export * from './issues/label.schemas.ts';
 export * from './issues/notification.operations.ts';
 export * from './issues/operation-parts.schemas.ts';
+export * from './issues/project.operations.ts';
+export * from './issues/project.schemas.ts';
 export * from './issues/relation.operations.ts';
 export * from './issues/tracker-import.operations.ts';
 export * from './issues/tracker-sync.operations.ts';

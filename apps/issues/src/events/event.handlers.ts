@@ -1,7 +1,7 @@
 import { type listEvents, pageSizeMax, type streamEvents } from '@tessera/contracts';
 import { type EventFeed, feedEnd, type Handler, parseEventCursor } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
 import { presentEvent } from './event.presenter.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -10,10 +10,18 @@ interface EventHandlersOptions {
   events: EventFeed;
   eventStreams: Pick<EventStreams, 'open'>;
   urls: IssueUrls;
+  projects: { knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>> };
 }
 
 /** Every active user may read every issue, so every one may read all events. */
-export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptions) {
+export function eventHandlers({ events, eventStreams, urls, projects }: EventHandlersOptions) {
+  // A key with a prefix that no project has or had matches no issue.
+  const onlyKnown = async (references: readonly IssueReference[]) => {
+    const prefixes = references.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
+    const known = await projects.knownKeys(prefixes);
+    return references.filter((one) => 'id' in one || one.prefix === undefined || known.has(one.prefix));
+  };
+
   const list: Handler<typeof listEvents, Actor> = async ({
     query: { after, limit = pageSizeMax },
     request,
@@ -36,7 +44,8 @@ export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptio
     response,
   }) => {
     const after = readCursor(headers['Last-Event-ID'], query.after);
-    const issues = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
+    const named = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
+    const issues = named && (await onlyKnown(named));
     const answer = { status: 200, headers: streamHeaders } as const;
     if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
     const start = await eventStreams.open({

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { isReferredTo } from '../issue-store/issue.sql.ts';
 
 /** A request with an `Idempotency-Key`. Its user, operation, issue and key identify it. */
 export interface IdempotencyRequest {
@@ -136,6 +137,6 @@ function matches(request: IdempotencyRequest): Prisma.Sql {
 function pathOf({ path, issue }: IdempotencyRequest): Prisma.Sql {
   if (issue === undefined) return Prisma.sql`${path}`;
   if ('id' in issue) return Prisma.sql`${path.replace(':id', issue.id)}`;
-  const id = Prisma.sql`(SELECT id::text FROM issues WHERE number = ${issue.number}::bigint)`;
-  return Prisma.sql`replace(${path}, ':id', coalesce(${id}, ${String(issue.number)}))`;
+  const id = Prisma.sql`(SELECT i.id::text FROM issues i WHERE ${isReferredTo(issue)})`;
+  return Prisma.sql`replace(${path}, ':id', coalesce(${id}, ${`${issue.prefix ?? ''}${issue.number}`}))`;
 }

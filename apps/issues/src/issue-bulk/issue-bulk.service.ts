@@ -19,6 +19,7 @@ import type { IssueWriter, LockedIssue } from '../issue-store/write.ts';
 interface IssueBulkServiceDependencies {
   writer: IssueWriter;
   people: PersonResolver;
+  projects: { knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>> };
   labels: { resolve(references: readonly LabelReference[], field: string): Promise<IssueLabel[]> };
 }
 
@@ -69,14 +70,19 @@ export class IssueBulkService {
     requestId: string,
     within?: Transaction,
   ): Promise<BulkOutcome[]> {
-    const { writer } = this.#dependencies;
+    const { writer, projects } = this.#dependencies;
+    const prefixes = references.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
+    const known = await projects.knownKeys(prefixes);
+    const isKnown = (one: IssueReference) => 'id' in one || one.prefix === undefined || known.has(one.prefix);
     const by = { actorId: actor.id, requestId };
     const decide = (issue: LockedIssue) => planOne(actor, issue, change);
     const outcomes = new Map<string | number, BulkOutcome>();
-    for (const { issue, outcome } of await writer.changeAll(references, by, decide, within))
+    for (const { issue, outcome } of await writer.changeAll(references.filter(isKnown), by, decide, within))
       outcomes.set(issue.id, outcome).set(issue.number, outcome);
     const notFound: BulkOutcome = { outcome: 'refused', code: 'issue_not_found' };
-    return references.map((one) => outcomes.get('id' in one ? one.id : one.number) ?? notFound);
+    return references.map((one) =>
+      isKnown(one) ? (outcomes.get('id' in one ? one.id : one.number) ?? notFound) : notFound,
+    );
   }
 }
 

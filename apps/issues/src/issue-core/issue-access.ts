@@ -32,6 +32,8 @@ export interface IssueParties {
 export const assertMayAdministerSync = assertIsStaff;
 /** Throws a 403 problem if the actor may not create, change and delete labels. */
 export const assertMayAdministerLabels = assertIsStaff;
+/** Throws a 403 problem if the actor may not create and change projects. */
+export const assertMayAdministerProjects = assertIsStaff;
 /** Throws a 403 problem if the actor may not administer endpoints of webhooks. */
 export const assertMayAdministerWebhooks = assertIsStaff;
 

@@ -9,6 +9,7 @@ import {
   type NewLink,
   planLinks,
 } from './link.ts';
+import type { ProjectValue } from './project.ts';
 import type { RelationHistoryEntry } from './relation.ts';
 
 interface FieldDefinition {
@@ -67,6 +68,8 @@ export interface IssueChange {
   links?: LinkChanges | undefined;
   /** Relations that are written in the same transaction. */
   relations?: readonly RelationHistoryEntry[] | undefined;
+  /** The move to another project. */
+  project?: { old: ProjectValue; new: ProjectValue } | undefined;
   /** All labels after the change. */
   labels?: readonly IssueLabel[] | undefined;
   /** Entries about conflicts with the external tracker. */
@@ -109,7 +112,7 @@ function changedFields(issue: IssueState, wanted: IssueFields): IssueFields {
 
 /** Returns the history entries of a change, in order. */
 export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEntry[] {
-  const { fields = {}, statuses = [], links, relations = [], labels, conflicts = [] } = change;
+  const { fields = {}, statuses = [], links, relations = [], labels, project, conflicts = [] } = change;
   return [
     ...statuses.map((status, step): HistoryEntry => {
       const old = statuses[step - 1] ?? issue.status;
@@ -120,6 +123,7 @@ export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEn
       .map((name): HistoryEntry => {
         return { kind: 'updated', field: issueFields[name].name, old: issue[name], new: fields[name] };
       }),
+    ...(project === undefined ? [] : [{ kind: 'updated' as const, field: 'project', ...project }]),
     ...(links === undefined ? [] : describeLinkChanges(issue.links, links)),
     ...(labels === undefined ? [] : describeLabelChanges(issue.labels, labels)),
     ...relations,

@@ -7,8 +7,15 @@ import {
 } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 
+/** The number of an issue, which is unique over all projects, with the key of a project if it is not the configured prefix. */
+export interface NumberReference {
+  number: number;
+  /** In upper case. A present or former key of any project leads to the issue. */
+  prefix?: string | undefined;
+}
+
 /** The id or the number of an issue in a path. */
-export type IssueReference = { id: string } | { number: number };
+export type IssueReference = { id: string } | NumberReference;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // Above the maximum of the sequence: well-formed, but no issue has this number.
@@ -20,15 +27,20 @@ const beyondNumbers = 2 ** 31;
  */
 export function parseIssueReference(text: string, keyPrefix: string, field = 'id'): IssueReference {
   if (uuid.test(text)) return { id: text.toLowerCase() };
-  const number = parseIssueNumber(text, keyPrefix);
-  if (number !== undefined) return { number };
+  const reference = parseIssueNumber(text, keyPrefix);
+  if (reference !== undefined) return reference;
   throw validationProblem([{ field, message: `must be a UUID, a key such as ${keyPrefix}-42, or a number` }]);
 }
 
+const numbered = /^(?:([a-z][a-z0-9]{0,9})-)?([1-9]\d{0,18})$/i;
+
 /** Returns the number in `42` or `ISS-42`; undefined for any other text. */
-export function parseIssueNumber(text: string, keyPrefix: string): number | undefined {
-  const digits = new RegExp(`^(?:${keyPrefix}-)?([1-9]\\d{0,18})$`, 'i').exec(text)?.[1];
-  return digits === undefined ? undefined : Math.min(Number(digits), beyondNumbers);
+export function parseIssueNumber(text: string, keyPrefix: string): NumberReference | undefined {
+  const [, key, digits] = numbered.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  const number = Math.min(Number(digits), beyondNumbers);
+  const prefix = key?.toUpperCase();
+  return prefix === undefined || prefix === keyPrefix ? { number } : { number, prefix };
 }
 
 /** Returns the issue. Throws a 404 problem if it is undefined. */
@@ -60,13 +72,18 @@ export class IssueUrls {
     return parseIssueReference(id, this.keyPrefix);
   }
 
-  keyOf(number: number): string {
-    return `${this.keyPrefix}-${number}`;
+  /** `projectKey`: null for the default project. */
+  keyOf({ number, projectKey }: { number: number; projectKey: string | null }): string {
+    return `${this.projectKey(projectKey)}-${number}`;
+  }
+
+  projectKey(key: string | null): string {
+    return key ?? this.keyPrefix;
   }
 
   /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
   listOf(reference: IssueReference, name: 'comments' | 'activity', order: TimelineOrder): string {
-    const url = this.of('id' in reference ? reference.id : this.keyOf(reference.number), name);
+    const url = this.of('id' in reference ? reference.id : keyIn(reference, this.keyPrefix), name);
     return order === 'newest' ? `${url}?order=newest` : url;
   }
 
@@ -74,4 +91,8 @@ export class IssueUrls {
   of(id: string, ...parts: string[]): string {
     return `${this.list}${[id, ...parts].join('/')}/`;
   }
+}
+
+function keyIn({ number, prefix }: NumberReference, keyPrefix: string): string {
+  return `${prefix ?? keyPrefix}-${number}`;
 }

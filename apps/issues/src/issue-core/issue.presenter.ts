@@ -34,6 +34,7 @@ import { allowedTransitions } from './issue-status.ts';
 import type { LinkDraft, StoredLink } from './link.ts';
 import { presentPerson, toPersonReference } from './person.ts';
 import { etagOf, shortHash } from './precondition.ts';
+import { defaultProjectId } from './project.ts';
 
 /** Converts issues to their representation in the API. */
 export class IssuePresenter {
@@ -89,7 +90,12 @@ export class IssuePresenter {
     return {
       id: issue.id,
       number: issue.number,
-      key: this.#urls.keyOf(issue.number),
+      key: this.#urls.keyOf({ number: issue.number, projectKey: issue.project.key }),
+      project: {
+        id: issue.projectId,
+        key: this.#urls.projectKey(issue.project.key),
+        name: issue.project.name,
+      },
       title: issue.title,
       priority: issue.priority,
       status: issue.status,
@@ -188,9 +194,9 @@ function presentSyncSummary(issue: IssueRecord): IssueSummary['sync'] {
   };
 }
 
-function syncStateOf({ lastError, nextAttemptAt, lastSyncedAt, isChanged }: IssueRecord) {
-  // If no tracker is configured, its columns are not read.
-  if (lastError === undefined) return 'not_configured';
+function syncStateOf({ projectId, lastError, nextAttemptAt, lastSyncedAt, isChanged }: IssueRecord) {
+  // If no tracker is configured, its columns are not read. It belongs to the default project.
+  if (lastError === undefined || projectId !== defaultProjectId) return 'not_configured';
   if (lastError !== null) return nextAttemptAt === null ? 'failed' : 'retrying';
   if (lastSyncedAt === null) return 'not_synced';
   return isChanged ? 'changed' : 'synced';
@@ -206,6 +212,7 @@ export function readNewIssue(body: CreateIssue): IssueDraft {
     dueOn: body.due_on,
     links: body.links.map(readLink),
     labels: body.labels,
+    project: body.project,
   };
 }
 

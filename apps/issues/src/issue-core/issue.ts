@@ -13,6 +13,7 @@ import type { Comment } from './comment.ts';
 import type { IssueParties } from './issue-access.ts';
 import type { LinkDraft, NewLink, StoredLink } from './link.ts';
 import type { NamedPerson, PersonReference } from './person.ts';
+import type { Project } from './project.ts';
 
 /** A person to assign, and the field of the request that names the person. */
 export interface NamedAssignee {
@@ -31,6 +32,8 @@ export interface IssueDraft {
   dueOn: string | null;
   links: LinkDraft[];
   labels: LabelReference[];
+  /** The key of a project; undefined for the default project. */
+  project: string | undefined;
 }
 
 /** A requested change. Undefined members were not supplied. */
@@ -56,6 +59,8 @@ export interface NewIssue {
   mentionIds: readonly string[];
   links: NewLink[];
   labels: IssueLabel[];
+  /** Undefined for the default project. */
+  projectId?: string | undefined;
 }
 
 /** The fields of an issue on which rules depend. */
@@ -66,6 +71,7 @@ export interface IssueState extends IssueParties {
   priority: IssuePriority;
   dueOn: string | null;
   status: IssueStatus;
+  projectId: string;
   version: number;
   rev: number;
   resolvedAt: Date | null;
@@ -141,6 +147,9 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   labels: IssueLabel[];
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
+  project: Pick<Project, 'key' | 'name'>;
+  /** Changes when projects are changed. */
+  projectRev: number;
   /** The timeline of the database; see `IssueRevision`. */
   branch: number;
   createdAt: Date;
@@ -167,6 +176,8 @@ export interface IssueRevision {
   rev: number;
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
+  /** Changes when projects are changed. */
+  projectRev: number;
   trackerRev?: number | null | undefined;
   /** Usernames by identity id. Identities that the mirror does not know are absent. */
   names: ReadonlyMap<string, string | null>;

@@ -7,6 +7,7 @@ export interface StoredRelation {
   direction: RelationDirection;
   issueId: string;
   number: number;
+  projectKey: string | null;
   title: string;
   status: IssueStatus;
   createdBy: string;

@@ -2,7 +2,7 @@ import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
-import { selectSynced } from '../issue-store/issue.sql.ts';
+import { numbersOf, selectSynced } from '../issue-store/issue.sql.ts';
 import type { IssueFilters, IssueListRequest, SortField, SortKey, SortValue } from './issue-list.ts';
 
 export type Sql = PrismaTypes.Sql;
@@ -85,7 +85,7 @@ export type Lookup = 'each' | { all: number };
 
 /** The conditions on the row `i` of all filters except the search. */
 export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
-  const { filters, labelIds, excludedLabelIds, tracker } = request;
+  const { filters, labelIds, excludedLabelIds, projectIds, excludedProjectIds, tracker } = request;
   const { references, statuses, priorities, reporterId, links = [] } = filters;
   return [
     ...given(references, isOneOf),
@@ -99,6 +99,8 @@ export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each
     ...links.map((link) => isAmong(selectLinked(link), lookup)),
     ...given(labelIds, hasLabels),
     ...given(excludedLabelIds, (ids) => Prisma.sql`NOT i.label_ids && ${[...ids]}::uuid[]`),
+    ...given(projectIds, isOfProjects),
+    ...given(excludedProjectIds, (ids) => Prisma.sql`i.project_id <> ALL(${[...ids]}::uuid[])`),
     ...given(filters.sync, (sync) => isAmong(selectSynced(sync, tracker), lookup)),
     ...dueConditions(filters),
     ...createdConditions(filters),
@@ -184,9 +186,17 @@ function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
 
 export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {
   const byId = Prisma.sql`i.id = ANY(${[...ids]}::uuid[])`;
-  const byNumber = Prisma.sql`i.number = ANY(${[...numbers]}::bigint[])`;
+  const byNumber = Prisma.sql`i.number = ANY(${numbersOf(numbers)})`;
   if (numbers.length === 0) return byId;
   return ids.length === 0 ? byNumber : Prisma.sql`(${byId} OR ${byNumber})`;
+}
+
+// A single project becomes an equality, whose index returns issues in the order of creation.
+function isOfProjects(ids: readonly string[]): Sql {
+  const [only, ...others] = ids;
+  return only !== undefined && others.length === 0
+    ? Prisma.sql`i.project_id = ${only}::uuid`
+    : Prisma.sql`i.project_id = ANY(${[...ids]}::uuid[])`;
 }
 
 // A single value becomes an equality, whose index returns issues in the order of creation.
@@ -204,7 +214,7 @@ function anyOf(column: 'status' | 'priority', values: readonly string[] | undefi
  * For each filter that an index serves, a statement that selects the ids of its issues, as `issue_id`; those that usually match few
  * issues are first.
  */
-export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
+export function selectByOneFilter({ filters, labelIds, projectIds, tracker }: TrackedRequest): Sql[] {
   const { references, statuses, priorities, assigneeIds, reporterId, links = [], sync } = filters;
   const where = (condition: Sql) => Prisma.sql`SELECT i.id AS issue_id FROM issues i WHERE ${condition}`;
   const updated = [
@@ -226,6 +236,7 @@ export function selectByOneFilter({ filters, labelIds, tracker }: TrackedRequest
         ' UNION ALL ',
       ),
     ),
+    ...given(projectIds, (ids) => where(isOfProjects(ids))),
     ...(due.length > 0 ? [where(every(due))] : []),
     ...anyOf('status', statuses).map(where),
     ...anyOf('priority', priorities).map(where),

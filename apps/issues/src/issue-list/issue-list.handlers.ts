@@ -181,6 +181,7 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
     labels: query.label && readLabels(query.label),
     excludedLabels: query['-label'] && readLabels(query['-label']),
+    ...readProjects(query.project),
     sync: query.sync,
     dueFrom: query.due_after,
     dueBefore: query.due_before,
@@ -197,8 +198,23 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
 function readReferences(texts: readonly string[], keyPrefix: string): IssueFilters['references'] {
   const references = texts.map((text) => parseIssueReference(text, keyPrefix));
   const ids = references.flatMap((reference) => ('id' in reference ? reference.id : []));
-  const numbers = references.flatMap((reference) => ('number' in reference ? reference.number : []));
-  return { ids: [...new Set(ids)].sort(), numbers: [...new Set(numbers)].sort((a, b) => a - b) };
+  const named = references.flatMap((reference) => ('number' in reference ? [reference] : []));
+  const numbers = new Map(named.map((one) => [`${one.prefix ?? ''}-${one.number}`, one]));
+  const inOrder = [...numbers.values()].sort((a, b) => a.number - b.number || compare(a.prefix, b.prefix));
+  return { ids: [...new Set(ids)].sort(), numbers: inOrder };
+}
+
+function compare(left = '', right = ''): number {
+  return left < right ? -1 : Number(left > right);
+}
+
+function readProjects(keys: readonly string[] | undefined) {
+  const named = keys?.filter((key) => !key.startsWith('-')).sort();
+  const excluded = keys?.filter((key) => key.startsWith('-')).map((key) => key.slice(1));
+  return {
+    projects: named?.length === 0 ? undefined : named,
+    excludedProjects: excluded?.length === 0 ? undefined : excluded?.sort(),
+  };
 }
 
 function readStatuses({ status, '-status': excluded, is_open: isOpen }: IssueFilterQuery) {

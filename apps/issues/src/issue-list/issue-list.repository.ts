@@ -2,6 +2,7 @@ import type { CountedField, IssueField } from '@tessera/contracts';
 import type { ReadOptions, ReadSource } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import {
   partsOf,
   type SnapshotRow,
@@ -10,6 +11,7 @@ import {
   toSnapshots,
 } from '../issue-store/snapshot.sql.ts';
 import { findLabelsByNames } from '../labels/label.repository.ts';
+import { findProjectsByKeys } from '../projects/project.repository.ts';
 import { countStatement } from './issue-counts.sql.ts';
 import { pageStatement, totalMaxOf } from './issue-list.sql.ts';
 import {
@@ -43,9 +45,12 @@ interface PageRow extends Omit<ListedIssue, 'id'> {
 export class IssueListRepository {
   readonly #source: ReadSource;
   readonly #tracker: TrackerIdentity | undefined;
+  readonly #keyPrefix: string;
 
-  constructor(source: ReadSource, tracker?: TrackerIdentity) {
+  /** `keyPrefix`: the key of the default project. */
+  constructor(source: ReadSource, keyPrefix: string, tracker?: TrackerIdentity) {
     this.#source = source;
+    this.#keyPrefix = keyPrefix;
     this.#tracker = tracker;
   }
 
@@ -56,15 +61,15 @@ export class IssueListRepository {
 
   /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction): Promise<FoundPage> {
-    const labels = await this.#findLabels(request.filters, within);
-    if (labels === null)
+    const named = await this.#findNamed(request.filters, within);
+    if (named === null)
       return {
         issues: [],
         total: request.total === 'none' ? undefined : 0,
         isWhole: true,
         lookedUntil: undefined,
       };
-    const statement = pageStatement({ ...request, ...labels }, this.#tracker);
+    const statement = pageStatement({ ...request, ...named }, this.#tracker);
     const rows = await within.$queryRaw<PageRow[]>(statement);
     const [{ total, isWhole = true, lookedUntil = null } = {}] = rows;
     const max = totalMaxOf(request);
@@ -91,10 +96,29 @@ export class IssueListRepository {
 
   /** Counts issues by a member. Values without issues may be absent. */
   async count(filters: IssueFilters, by: CountedField, within: Transaction): Promise<IssueCount[]> {
-    const labels = await this.#findLabels(filters, within);
-    if (labels === null) return [];
-    const request = { filters, ...labels, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
+    const named = await this.#findNamed(filters, within);
+    if (named === null) return [];
+    const request = { filters, ...named, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
     return within.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
+  }
+
+  async #findNamed(filters: IssueFilters, within: Transaction) {
+    const projects = await this.#findProjects(filters, within);
+    const labels = projects === null ? null : await this.#findLabels(filters, within);
+    return labels === null ? null : { ...projects, ...labels };
+  }
+
+  // Returns null if no issue matches, because no such project exists. An excluded one that does not exist excludes none.
+  async #findProjects(
+    { projects, excludedProjects }: IssueFilters,
+    within: Transaction,
+  ): Promise<Pick<IssueListRequest, 'projectIds' | 'excludedProjectIds'> | null> {
+    const found = await findProjectsByKeys([...(projects ?? []), ...(excludedProjects ?? [])], within);
+    found.set(this.#keyPrefix, defaultProjectId);
+    const idsOf = (keys: readonly string[]) => [...new Set(keys.flatMap((key) => found.get(key) ?? []))];
+    const projectIds = projects && idsOf(projects);
+    if (projectIds?.length === 0) return null;
+    return { projectIds, excludedProjectIds: excludedProjects && idsOf(excludedProjects) };
   }
 
   // Returns null if no issue matches, because a label does not exist. An excluded one that does not exist excludes none.

@@ -10,6 +10,7 @@ import type {
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRevision } from '../issue-core/issue.ts';
+import type { NumberReference } from '../issue-core/issue-reference.ts';
 
 /** A sort field. `id` is the last one unless another field is unique. */
 export type SortField = OrderingField | 'id';
@@ -28,7 +29,7 @@ export const noDay = 'infinity';
 /** The filters of a list. An absent filter matches every issue. */
 export interface IssueFilters {
   /** Ids and numbers of issues, sorted. */
-  references?: { ids: readonly string[]; numbers: readonly number[] } | undefined;
+  references?: { ids: readonly string[]; numbers: readonly NumberReference[] } | undefined;
   statuses?: readonly IssueStatus[] | undefined;
   priorities?: readonly IssuePriority[] | undefined;
   /** Sorted. Null matches unassigned issues. */
@@ -43,6 +44,9 @@ export interface IssueFilters {
   /** Names. */
   labels?: readonly string[] | undefined;
   excludedLabels?: readonly string[] | undefined;
+  /** Keys of projects, present or former, sorted. */
+  projects?: readonly string[] | undefined;
+  excludedProjects?: readonly string[] | undefined;
   sync?: SyncFilter | undefined;
   /** Days. */
   dueFrom?: string | undefined;
@@ -55,7 +59,7 @@ export interface IssueFilters {
   updatedBefore?: Date | undefined;
   search?: string | undefined;
   /** The issue number in the search text. The issue with this number is the first of the list. */
-  searchedNumber?: number | undefined;
+  searchedNumber?: NumberReference | undefined;
 }
 
 /** A request for a page of a list. */
@@ -65,6 +69,10 @@ export interface IssueListRequest {
   labelIds?: readonly string[] | undefined;
   /** The labels that `filters.excludedLabels` names. */
   excludedLabelIds?: readonly string[] | undefined;
+  /** The projects that `filters.projects` names. */
+  projectIds?: readonly string[] | undefined;
+  /** The projects that `filters.excludedProjects` names. */
+  excludedProjectIds?: readonly string[] | undefined;
   sort: readonly SortKey[];
   size: number;
   /** The sort values of the previous page's last issue; empty if that was the issue with the searched number. */

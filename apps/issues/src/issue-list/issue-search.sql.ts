@@ -1,5 +1,7 @@
 import { orderingFields } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
+import type { NumberReference } from '../issue-core/issue-reference.ts';
+import { isNumber } from '../issue-store/issue.sql.ts';
 import {
   afterPlace,
   every,
@@ -45,7 +47,7 @@ function conditionsOf(request: TrackedRequest): Sql {
     ...filterConditions(request),
     ...afterPlace(request),
     // The issue with the searched number is first in the list and must not appear again.
-    ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
+    ...(searchedNumber === undefined ? [] : [isOther(searchedNumber)]),
   ]);
 }
 
@@ -54,7 +56,13 @@ export function isNumbered(request: TrackedRequest): Sql | undefined {
   const { filters, after: end } = request;
   const { searchedNumber } = filters;
   if (searchedNumber === undefined || end !== undefined) return undefined;
-  return every([...filterConditions(request), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
+  return every([...filterConditions(request), isNumber(searchedNumber)]);
+}
+
+function isOther(searched: NumberReference): Sql {
+  return searched.prefix === undefined
+    ? Prisma.sql`i.number <> ${searched.number}::bigint`
+    : Prisma.sql`NOT ${isNumber(searched)}`;
 }
 
 /** Selects the rows `i` of a page of a search, and perhaps more. */

@@ -48,7 +48,7 @@ function fieldsOf(sort: readonly SortKey[]): string {
  * Reading a page then costs as much in every list.
  */
 export function walksOf(request: IssueListRequest): Walk[] | undefined {
-  const { sort, filters } = request;
+  const { sort } = request;
   const given = namesOf(request);
   const isWhole = given.every((name) => rangeNames(sort).includes(name));
   if (isWhole && isIndexed(sort)) return [wholeWalk(request)];
@@ -56,7 +56,7 @@ export function walksOf(request: IssueListRequest): Walk[] | undefined {
   if (column === undefined) return undefined;
   const rest = sort[0]?.field === column ? sort.slice(1) : sort;
   const allowed = [columns[column].filter, ...rangeNames(rest)];
-  const values = valuesOf(column, filters);
+  const values = valuesOf(column, request);
   if (
     !isByCreation(rest) ||
     values === undefined ||
@@ -100,16 +100,18 @@ const columns = {
   assignee: { name: Prisma.raw('i.assignee_id'), type: Prisma.raw('uuid'), filter: 'assigneeIds' },
   status: { name: Prisma.raw('i.status'), type: Prisma.raw('issue_status'), filter: 'statuses' },
   priority: { name: Prisma.raw('i.priority'), type: Prisma.raw('issue_priority'), filter: 'priorities' },
+  project: { name: Prisma.raw('i.project_id'), type: Prisma.raw('uuid'), filter: 'projectIds' },
 } as const;
 type Column = keyof typeof columns;
-const columnNames = ['reporter', 'assignee', 'status', 'priority'] as const;
+const columnNames = ['reporter', 'assignee', 'status', 'priority', 'project'] as const;
 
 function enumOf([first]: readonly SortKey[]): Column | undefined {
   return first?.field === 'status' || first?.field === 'priority' ? first.field : undefined;
 }
 
 /** The values of a column that a list has; undefined if an index cannot find them in order. */
-function valuesOf(column: Column, filters: IssueFilters): readonly string[] | undefined {
+function valuesOf(column: Column, { filters, projectIds }: IssueListRequest): readonly string[] | undefined {
+  if (column === 'project') return projectIds;
   if (column === 'status') return issueStatuses.filter((one) => filters.statuses?.includes(one) ?? true);
   if (column === 'priority')
     return issuePriorities.filter((one) => filters.priorities?.includes(one) ?? true);
@@ -132,8 +134,10 @@ function rangeNames(sort: readonly SortKey[]): string[] {
 }
 
 /** The names of the filters of a list. */
-export function namesOf({ filters, labelIds, excludedLabelIds }: IssueListRequest): string[] {
-  const given = { ...filters, labelIds, excludedLabelIds };
+export function namesOf(request: IssueListRequest): string[] {
+  const { filters, labelIds, excludedLabelIds, projectIds, excludedProjectIds } = request;
+  const resolved = { projects: undefined, excludedProjects: undefined, projectIds, excludedProjectIds };
+  const given = { ...filters, labelIds, excludedLabelIds, ...resolved };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 

@@ -7,8 +7,8 @@ export type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
 
 // Copies only the compared values, because the garbage collector traverses every object in the long-lived cache.
 export function revisionOf(issue: IssueSnapshot): ListedRevision {
-  const { branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return { branch, rev, labelRev, trackerRev, reporterName, assigneeName };
+  const { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName } = issue;
+  return { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName };
 }
 
 export function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
@@ -16,6 +16,7 @@ export function isUnchanged(left: ListedRevision, right: ListedRevision): boolea
     left.branch === right.branch &&
     left.rev === right.rev &&
     left.labelRev === right.labelRev &&
+    left.projectRev === right.projectRev &&
     left.trackerRev === right.trackerRev &&
     left.reporterName === right.reporterName &&
     left.assigneeName === right.assigneeName
@@ -27,10 +28,13 @@ export function isUnchanged(left: ListedRevision, right: ListedRevision): boolea
 export function isOlder(left: ListedRevision, right: ListedRevision): boolean {
   if (left.branch !== right.branch) return false;
   if (left.rev !== right.rev) return left.rev < right.rev;
+  if (left.projectRev !== right.projectRev) return left.projectRev < right.projectRev;
   return left.labelRev !== null && right.labelRev !== null && left.labelRev < right.labelRev;
 }
 
 export function markOf(issue: Omit<ListedIssue, 'isSearched'>): string {
-  const { id, branch, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
-  return shortHash(JSON.stringify([id, branch, rev, labelRev, trackerRev, reporterName, assigneeName]));
+  const { id, branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName } = issue;
+  return shortHash(
+    JSON.stringify([id, branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName]),
+  );
 }

@@ -13,7 +13,7 @@ import {
 } from '../issue-core/issue-change.ts';
 import { creationEvent, eventsOf, type NewIssueEvent } from '../issue-core/issue-event.ts';
 import type { NewLink } from '../issue-core/link.ts';
-import { issueColumns } from './issue.sql.ts';
+import { eventProject, issueColumns } from './issue.sql.ts';
 import {
   allComments,
   allLinks,
@@ -56,12 +56,21 @@ export function insertIssue(
   const parts = issue.mentionIds.length === 0 ? partsWithoutMentions : allParts;
   const hasLinks = issue.links.length > 0;
   const fields = issueFieldNames.map((name) => ({ ...issueFields[name], value: issue[name] }));
+  // A project that is archived meanwhile takes none.
+  const [column, value, condition] =
+    issue.projectId === undefined
+      ? [Prisma.empty, Prisma.empty, Prisma.empty]
+      : [
+          Prisma.sql`, project_id`,
+          Prisma.sql`, project.id`,
+          Prisma.sql`FROM projects project WHERE project.id = ${issue.projectId}::uuid AND project.archived_at IS NULL`,
+        ];
   return Prisma.sql`
     WITH i AS (
-      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, remind_on, ${Prisma.raw(fields.map(({ column }) => column).join(', '))})
-      VALUES (${uuidv7()}::uuid, ${by.actorId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
+      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, remind_on, ${Prisma.raw(fields.map(({ column }) => column).join(', '))}${column})
+      SELECT ${uuidv7()}::uuid, ${by.actorId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
               ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))}, ${dayBefore(issue.dueOn)},
-              ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))})
+              ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))}${value} ${condition}
       RETURNING ${written}
     ) ${hasLinks ? Prisma.sql`, put AS (${putLinks(issue.links, by.actorId)})` : Prisma.empty}
     ${consequences([{ kind: 'created' }], [creationEvent(issue, by)], participants, by)}
@@ -120,7 +129,7 @@ function writeChange({ where, change, history, by, title, mentionedBefore }: Wri
 }
 
 function assignments(
-  { fields = {}, mentionIds = [], statuses = [], comments = [], labels }: IssueChange,
+  { fields = {}, mentionIds = [], statuses = [], comments = [], labels, project }: IssueChange,
   title = '',
 ) {
   const added = comments.reduce((sum, { kind }) => sum + { added: 1, changed: 0, removed: -1 }[kind], 0);
@@ -133,6 +142,7 @@ function assignments(
     ...(fields.dueOn === undefined ? [] : [Prisma.sql`remind_on = ${dayBefore(fields.dueOn)}`]),
     ...(fields.description === undefined ? [] : [Prisma.sql`mention_ids = ${[...mentionIds]}::uuid[]`]),
     ...(labels === undefined ? [] : [Prisma.sql`label_ids = ${labels.map(({ id }) => id)}::uuid[]`]),
+    ...(project === undefined ? [] : [Prisma.sql`project_id = ${project.new.id}::uuid`]),
     ...(statuses.length === 0 ? [] : statusAssignments(statuses)),
     ...(comments.length === 0 ? [] : [Prisma.sql`comments_count = comments_count + ${added}::int`]),
   ];
@@ -247,7 +257,7 @@ function consequences(
         FROM i, jsonb_to_recordset(${JSON.stringify(history)}::jsonb) AS a (kind text, field text, old jsonb, new jsonb)
     ), recorded AS (
       INSERT INTO events (tx, type, subject_id, rev, data)
-      SELECT i.event_tx, e.type, i.id, i.rev, e.data || jsonb_build_object('number', i.number, 'version', i.version)
+      SELECT i.event_tx, e.type, i.id, i.rev, e.data || jsonb_build_object('number', i.number, 'version', i.version) || ${eventProject('i')}
         FROM i, jsonb_to_recordset(${JSON.stringify(events)}::jsonb) AS e (type text, data jsonb)
     ) ${watching}`;
 }

@@ -4,7 +4,8 @@ import pg from 'pg';
 import { type Issue as IssueRow, Prisma } from '../generated/prisma/client.ts';
 import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
 import { issueFields } from '../issue-core/issue-change.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueReference, NumberReference } from '../issue-core/issue-reference.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 
 const fields = Object.entries(issueFields).map(([key, { column, type }]) => ({
   key,
@@ -34,6 +35,7 @@ const columns = {
   resolvedAt: 'resolved_at',
   closedAt: 'closed_at',
   labelIds: 'label_ids',
+  projectId: 'project_id',
   mentionIds: 'mention_ids',
 } as const satisfies Record<Exclude<keyof IssueRow, HiddenMember>, string>;
 
@@ -55,6 +57,7 @@ export const untitledColumns = fields
 const stateMembers: Record<Exclude<keyof IssueState, keyof typeof issueFields>, string> = {
   id: columns.id,
   status: columns.status,
+  projectId: columns.projectId,
   reporterId: columns.reporterId,
   version: columns.version,
   rev: columns.rev,
@@ -69,9 +72,38 @@ const stateColumns = Prisma.raw(
 
 /** The condition that the row `i` is the issue that a path names. */
 export function isReferredTo(reference: IssueReference): Prisma.Sql {
-  return 'id' in reference
-    ? Prisma.sql`i.id = ${reference.id}::uuid`
-    : Prisma.sql`i.number = ${reference.number}::bigint`;
+  return 'id' in reference ? Prisma.sql`i.id = ${reference.id}::uuid` : isNumber(reference);
+}
+
+/** The condition that the row `i` has a number. With a key that no project has or had, none does. */
+export function isNumber({ number, prefix }: NumberReference): Prisma.Sql {
+  const isSame = Prisma.sql`i.number = ${number}::bigint`;
+  return prefix === undefined
+    ? isSame
+    : Prisma.sql`(${isSame} AND EXISTS (SELECT FROM project_keys WHERE key = ${prefix}))`;
+}
+
+/** The numbers of references, as an array, without those with a key that no project has or had. */
+export function numbersOf(references: readonly NumberReference[]): Prisma.Sql {
+  const numbers = references.map(({ number }) => number);
+  if (references.every(({ prefix }) => prefix === undefined)) return Prisma.sql`${numbers}::bigint[]`;
+  return Prisma.sql`ARRAY(
+    SELECT named.number FROM unnest(${numbers}::bigint[], ${references.map(({ prefix }) => prefix ?? null)}::text[]) named (number, prefix)
+     WHERE named.prefix IS NULL OR EXISTS (SELECT FROM project_keys WHERE key = named.prefix))`;
+}
+
+/** The condition that the row `i` is of the default project, the only one that is synced with a tracker. */
+export const isOfDefaultProject = Prisma.raw(`i.project_id = '${defaultProjectId}'::uuid`);
+
+/** The key of the project of a row of issues; NULL for the default project. */
+export function projectKeyOf(row: string): Prisma.Sql {
+  return Prisma.raw(`(SELECT key FROM projects WHERE id = ${row}.project_id)`);
+}
+
+/** What an event has of the project of a row of issues: nothing for the default project. */
+export function eventProject(row: string): Prisma.Sql {
+  return Prisma.sql`CASE WHEN ${Prisma.raw(`${row}.project_id = '${defaultProjectId}'::uuid`)} THEN '{}'::jsonb
+    ELSE jsonb_build_object('project_id', ${Prisma.raw(row)}.project_id, 'project_key', ${projectKeyOf(row)}) END`;
 }
 
 /**
@@ -110,6 +142,9 @@ export const labelRevision = Prisma.raw(
   `CASE WHEN i.label_ids <> '{}' THEN (SELECT rev FROM label_catalog) END AS "labelRev"`,
 );
 
+/** The revision of all projects, read once in a statement. Cached keys and names are valid while it is unchanged. */
+export const projectRevision = Prisma.raw('(SELECT rev FROM project_catalog) AS "projectRev"');
+
 /**
  * The timeline of the database. A failover that loses the last changes gives their revisions again, to other changes, on
  * another timeline.
@@ -121,7 +156,7 @@ export const branch = Prisma.raw(`(SELECT ${timeline}) AS branch`);
  * unchanged.
  */
 export function revisionColumns(tracker: TrackerIdentity | undefined): Prisma.Sql {
-  const revisions = Prisma.sql`${branch}, i.rev, ${labelRevision}`;
+  const revisions = Prisma.sql`${branch}, i.rev, ${labelRevision}, ${projectRevision}`;
   return tracker === undefined ? revisions : Prisma.sql`${revisions}, tracker.rev AS "trackerRev"`;
 }
 
@@ -190,8 +225,8 @@ export function lockIssue(reference: IssueReference): Prisma.Sql {
 /** Locks issues until the transaction ends, in the order of their ids. */
 export function lockIssues(references: readonly IssueReference[]): Prisma.Sql {
   const ids = references.flatMap((one) => ('id' in one ? [one.id] : []));
-  const numbers = references.flatMap((one) => ('number' in one ? [one.number] : []));
+  const numbers = numbersOf(references.flatMap((one) => ('number' in one ? [one] : [])));
   return Prisma.sql`
-    SELECT i.id FROM issues i WHERE i.id = ANY(${ids}::uuid[]) OR i.number = ANY(${numbers}::bigint[])
+    SELECT i.id FROM issues i WHERE i.id = ANY(${ids}::uuid[]) OR i.number = ANY(${numbers})
      ORDER BY i.id FOR NO KEY UPDATE`;
 }

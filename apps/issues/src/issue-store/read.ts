@@ -28,6 +28,7 @@ interface RevisionRow {
   branch: number;
   rev: number;
   labelRev: number | null;
+  projectRev: number;
   trackerRev?: number | null;
   personId: string | null;
   names: string | null;
@@ -86,6 +87,7 @@ export class IssueReader {
       branch: first.branch,
       rev: first.rev,
       labelRev: first.labelRev,
+      projectRev: first.projectRev,
       trackerRev: first.trackerRev,
       names: new Map(first.personId === null ? [] : names),
     };
@@ -104,7 +106,7 @@ export class IssueReader {
   async findWithLinks(
     reference: IssueReference,
     within: Transaction = this.#database,
-  ): Promise<(IssueWithLinks & { number: number }) | undefined> {
+  ): Promise<(IssueWithLinks & Pick<IssueSnapshot, 'number' | 'project'>) | undefined> {
     const issues = selectReferred(reference);
     return this.#readOne({ issues, links: allLinks, conflictsBytes: 0, parts: changedParts }, within);
   }

@@ -2,7 +2,7 @@ import { parentLevelsMax, type RelationKind, relationChainMax, relationsMax } fr
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo, oneOf } from './issue.sql.ts';
+import { isReferredTo, oneOf, projectKeyOf } from './issue.sql.ts';
 
 /** A relation to write. */
 export interface RelationEnds {
@@ -88,7 +88,7 @@ export function selectRelations(reference: IssueReference): Prisma.Sql {
   const details = Prisma.raw('id, kind, created_by, created_at');
   return Prisma.sql`
     SELECT r.id, r.kind, r.direction, r.created_by AS "createdBy", r.created_at AS "createdAt",
-           other.id AS "issueId", other.number, other.title, other.status
+           other.id AS "issueId", other.number, ${projectKeyOf('other')} AS "projectKey", other.title, other.status
       FROM issues i
       LEFT JOIN LATERAL (
         (SELECT ${details}, target_id AS other_id, 'outgoing' AS direction FROM issue_relations

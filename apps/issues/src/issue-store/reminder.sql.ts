@@ -1,6 +1,7 @@
 import type { IssueEvent } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
+import { eventProject } from './issue.sql.ts';
 
 type DueEvent = Extract<IssueEvent, { type: 'issue.due' }>;
 
@@ -31,7 +32,7 @@ export function recordReminders(today: string): Prisma.Sql {
       INSERT INTO events (tx, type, subject_id, data)
       SELECT greatest(event_tx, pg_current_xact_id()::text::bigint), ${type}, id,
              jsonb_build_object('number', number, 'version', version, 'actor_id', NULL, 'origin', 'local', 'due_on', due_on)
-               || jsonb_strip_nulls(jsonb_build_object('assignee_id', assignee_id))
+               || jsonb_strip_nulls(jsonb_build_object('assignee_id', assignee_id)) || ${eventProject('i')}
         FROM i WHERE due_on >= ${today}::date AND status = ANY(${[...openStatuses]}::issue_status[])
     )
     SELECT count(*)::int FROM due`;

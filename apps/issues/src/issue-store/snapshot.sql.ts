@@ -16,6 +16,7 @@ import {
   labelRevision,
   oneOf,
   people,
+  projectRevision,
   shortColumns,
   trackerLink,
   untitledColumns,
@@ -105,7 +106,8 @@ export const commentRelations = Prisma.sql`
   LEFT JOIN ${oneOf('tracker_comments', 'comment_id = c.id AND provider = c.origin')} external ON true`;
 
 const details = Prisma.sql`${Prisma.raw(`i.number, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
-  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelRevision}, ${branch}`;
+  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt", i.project_id AS "projectId",
+  (SELECT json_build_object('key', p.key, 'name', p.name) FROM projects p WHERE p.id = i.project_id) AS project`)}, ${labelRevision}, ${projectRevision}, ${branch}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",

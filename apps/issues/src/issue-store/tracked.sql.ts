@@ -3,7 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
 import { creationEvent } from '../issue-core/issue-event.ts';
 import { descriptionWords, titleWords } from './change.sql.ts';
-import { oneOf } from './issue.sql.ts';
+import { eventProject, oneOf } from './issue.sql.ts';
 import { startWatching } from './watching.sql.ts';
 
 /** An issue to import, with the link to its remote issue. */
@@ -90,6 +90,6 @@ export function recordSynced(rows: Prisma.Sql, origin: SyncedEvent['data']['orig
   return Prisma.sql`
     INSERT INTO events (tx, type, subject_id, data)
     SELECT greatest(i.event_tx, pg_current_xact_id()::text::bigint), ${type}, i.id,
-           jsonb_build_object('number', i.number, 'origin', ${origin}::text, 'remote_id', t.remote_id)
+           jsonb_build_object('number', i.number, 'origin', ${origin}::text, 'remote_id', t.remote_id) || ${eventProject('i')}
       FROM (${rows}) t CROSS JOIN ${oneOf('issues', 'id = t.issue_id')} i`;
 }

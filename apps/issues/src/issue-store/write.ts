@@ -10,6 +10,7 @@ import type {
 } from '../issue-core/issue.ts';
 import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { projectArchived } from '../issue-core/project.ts';
 import {
   oppositeOf,
   type RelationHistoryEntry,
@@ -71,8 +72,8 @@ export class IssueWriter {
   ): Promise<IssueSnapshot> {
     const rows = await within.$queryRaw<SnapshotRow[]>(insertIssue(issue, by, this.#tracker));
     const [created] = toSnapshots(rows);
-    if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
-    return created;
+    if (created !== undefined) return created;
+    throw issue.projectId === undefined ? new Error('INSERT … RETURNING returned no row') : projectArchived();
   }
 
   /** Changes an issue. Returns it after the change; undefined if it does not exist. */

@@ -36,6 +36,7 @@ import {
   type Precondition,
   versionConflict,
 } from '../issue-core/precondition.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { Decide, IssueWriter } from '../issue-store/write.ts';
@@ -47,6 +48,7 @@ interface IssueServiceDependencies {
   people: PersonResolver;
   labels: { resolve(references: readonly LabelReference[]): Promise<IssueLabel[]> };
   mentions: { resolve(text: string): Promise<string[]> };
+  projects: { resolve(key: string): Promise<{ id: string }> };
   /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
@@ -72,6 +74,7 @@ export class IssueService {
   readonly #people: PersonResolver;
   readonly #labels: IssueServiceDependencies['labels'];
   readonly #mentions: IssueServiceDependencies['mentions'];
+  readonly #projects: IssueServiceDependencies['projects'];
   readonly #requirePrecondition: boolean;
   readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
@@ -82,6 +85,7 @@ export class IssueService {
     people,
     labels,
     mentions,
+    projects,
     requirePrecondition,
   }: IssueServiceDependencies) {
     this.#reader = reader;
@@ -90,12 +94,13 @@ export class IssueService {
     this.#people = people;
     this.#labels = labels;
     this.#mentions = mentions;
+    this.#projects = projects;
     this.#requirePrecondition = requirePrecondition;
   }
 
   /** Returns the JSON text of an issue. Reuses the cached text if its revision and the names in it are current. */
   async find(reference: IssueReference): Promise<PresentedIssue> {
-    const name = 'id' in reference ? reference.id : String(reference.number);
+    const name = 'id' in reference ? reference.id : `${reference.prefix ?? ''}-${reference.number}`;
     const cached = this.#texts.get(name);
     if (cached !== undefined) {
       const people = [...cached.revision.names.keys()];
@@ -116,7 +121,8 @@ export class IssueService {
   /** A draft with its people and labels looked up: the one part of a creation that may have to ask another service. */
   async resolve(actor: Actor, draft: IssueDraft): Promise<NewIssue> {
     assertStatus(draft.status, initialStatus);
-    const { title, description, priority, assignee, dueOn } = draft;
+    const { title, description, priority, assignee, dueOn, project } = draft;
+    const projectId = project === undefined ? undefined : (await this.#projects.resolve(project)).id;
     return {
       title,
       description,
@@ -130,6 +136,7 @@ export class IssueService {
         links: [],
       }),
       labels: await this.#labels.resolve(draft.labels),
+      projectId: projectId === defaultProjectId ? undefined : projectId,
     };
   }
 
@@ -246,6 +253,7 @@ function revisionOf({
   branch,
   rev,
   labelRev,
+  projectRev,
   trackerRev,
   reporterId,
   reporterName,
@@ -261,7 +269,7 @@ function revisionOf({
     if (authorId !== null) names.set(authorId, authorName);
     for (const { id, names: given } of mentioned ?? []) names.set(id, given);
   }
-  return { branch, rev, labelRev, trackerRev, names };
+  return { branch, rev, labelRev, projectRev, trackerRev, names };
 }
 
 function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
@@ -269,6 +277,7 @@ function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
     left.branch === right.branch &&
     left.rev === right.rev &&
     left.labelRev === right.labelRev &&
+    left.projectRev === right.projectRev &&
     left.trackerRev === right.trackerRev &&
     [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
   );

@@ -74,12 +74,12 @@ export function notificationHandlers({ notifications, urls }: NotificationHandle
 }
 
 function present(notification: Notification, urls: IssueUrls): NotificationItem {
-  const { id, reason, type, issueId, number, title, actorId, actorName, commentId } = notification;
+  const { id, reason, type, issueId, title, actorId, actorName, commentId } = notification;
   return {
     id: Number(id),
     reason,
     type,
-    issue: { id: issueId, key: urls.keyOf(number), title },
+    issue: { id: issueId, key: urls.keyOf(notification), title },
     actor: presentPerson(actorId, actorName),
     comment_id: commentId,
     more_count: notification.moreCount,

@@ -1,7 +1,7 @@
 import { type NotificationState, unreadCountMax } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { joinPerson, oneOf } from '../issue-store/issue.sql.ts';
+import { isReferredTo as isReferred, joinPerson, oneOf, projectKeyOf } from '../issue-store/issue.sql.ts';
 import type {
   KnownNotifications,
   MarkedNotifications,
@@ -30,7 +30,7 @@ const states: Readonly<Record<NotificationState, Prisma.Sql>> = {
 function isReferredTo(reference: IssueReference): Prisma.Sql {
   return 'id' in reference
     ? Prisma.sql`n.issue_id = ${reference.id}::uuid`
-    : Prisma.sql`n.issue_id = (SELECT id FROM issues WHERE number = ${reference.number}::bigint)`;
+    : Prisma.sql`n.issue_id = (SELECT i.id FROM issues i WHERE ${isReferred(reference)})`;
 }
 
 /**
@@ -53,7 +53,7 @@ export function selectNotifications(
     ...(after === undefined ? [] : [Prisma.sql`n.place < ${after.place}::bigint`]),
   ];
   return Prisma.sql`
-    SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, i.title,
+    SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, ${projectKeyOf('i')} AS "projectKey", i.title,
            n.actor_id AS "actorId", actor.names AS "actorName", n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
            n.read_at AS "readAt", n.done_at AS "doneAt", n.snoozed_until AS "snoozedUntil"
       FROM (${countUnread(identityId)}) unread

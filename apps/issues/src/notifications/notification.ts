@@ -9,6 +9,7 @@ export interface Notification {
   type: NotificationType;
   issueId: string;
   number: number;
+  projectKey: string | null;
   title: string;
   actorId: string | null;
   actorName: string | null;

@@ -20,7 +20,7 @@ export function relationHandlers({ relations, presenter, urls }: RelationHandler
     direction: relation.direction,
     issue: {
       id: relation.issueId,
-      key: urls.keyOf(relation.number),
+      key: urls.keyOf(relation),
       title: relation.title,
       status: relation.status,
     },

@@ -4,6 +4,7 @@ import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
+import { isOfDefaultProject } from '../issue-store/issue.sql.ts';
 import { importedColumns, importedRow, insertImported } from '../issue-store/tracked.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
@@ -223,7 +224,7 @@ export class ImportRepository {
     const { provider, project } = this.#tracker;
     const unsynced = Prisma.sql`
       SELECT id, number FROM issues i
-       WHERE NOT EXISTS (SELECT FROM tracker_links t WHERE t.issue_id = i.id AND ${this.#isTracker})
+       WHERE ${isOfDefaultProject} AND NOT EXISTS (SELECT FROM tracker_links t WHERE t.issue_id = i.id AND ${this.#isTracker})
        ORDER BY created_at, id LIMIT ${limit + 1}`;
     const rows = await this.#database.$queryRaw<{ number: number; isMadeDue: boolean }[]>`
       WITH unsynced AS (${unsynced}), made_due AS (

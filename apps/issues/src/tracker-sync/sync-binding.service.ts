@@ -7,6 +7,7 @@ import { assertMay } from '../issue-core/issue-access.ts';
 import { planChange } from '../issue-core/issue-change.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMayFollow } from '../issue-core/issue-status.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
@@ -123,7 +124,7 @@ export class SyncBindingService {
     const { reader, tracking } = this.#dependencies;
     const issue = assertFound(await reader.findState(reference));
     assertMay(actor, 'linkTracker', issue);
-    if (tracking === undefined) throw trackerNotConfigured();
+    if (tracking === undefined || issue.projectId !== defaultProjectId) throw trackerNotConfigured();
     const { repository, deadlineMs } = tracking;
     const job = await repository.lease(issue.id, actor.id, deadlineMs);
     if (job === undefined) throw syncInProgress();

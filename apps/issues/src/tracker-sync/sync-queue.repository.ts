@@ -2,7 +2,7 @@ import type { RetriedSyncs, RetrySyncs } from '@tessera/contracts';
 import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isSynced } from '../issue-store/issue.sql.ts';
+import { isOfDefaultProject, isSynced } from '../issue-store/issue.sql.ts';
 import type { ChangedIssue, RemoteStamp } from '../trackers/external-tracker.ts';
 import type { TrackerLimit } from '../trackers/tracker-config.ts';
 import { issueErrorCodes, outageErrorCodes } from '../trackers/tracker-error.ts';
@@ -62,6 +62,7 @@ export class SyncQueueRepository implements TrackerLimit {
          SELECT issue_id, provider, project FROM tracker_links
           WHERE provider = ${provider} AND project = ${project}
             AND (claim_until < clock_timestamp() OR (claim_until IS NULL AND next_attempt_at <= clock_timestamp()))
+            AND EXISTS (SELECT FROM issues i WHERE i.id = issue_id AND ${isOfDefaultProject})
             AND NOT EXISTS (SELECT FROM tracker_states s WHERE s.provider = ${provider} AND s.project = ${project}
                                AND s.limited_until > clock_timestamp())
           ORDER BY remote_id IS NOT NULL AND last_synced_at IS NULL, next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -82,9 +83,9 @@ export class SyncQueueRepository implements TrackerLimit {
     const [row] = await this.#database.$queryRaw<{ next: Date }[]>`
       WITH changed AS (
         SELECT id, reporter_id,
-               (SELECT max(a.id) FROM activity a WHERE a.issue_id = issues.id AND a.origin = 'local') AS activity_id
-          FROM issues
-         WHERE updated_at > coalesce(${since ?? null}::timestamptz, clock_timestamp() - interval '1 day')
+               (SELECT max(a.id) FROM activity a WHERE a.issue_id = i.id AND a.origin = 'local') AS activity_id
+          FROM issues i
+         WHERE ${isOfDefaultProject} AND updated_at > coalesce(${since ?? null}::timestamptz, clock_timestamp() - interval '1 day')
       ), changed_again AS (
         UPDATE tracker_links t SET next_attempt_at = clock_timestamp() FROM changed
          WHERE t.issue_id = changed.id AND t.provider = ${provider} AND t.project = ${project}

@@ -3,6 +3,7 @@ import { abortAfter } from '../background/abort-after.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertMay } from '../issue-core/issue-access.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { adviceFor, trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
@@ -23,7 +24,7 @@ export class SyncService {
   async sync(actor: Actor, reference: IssueReference, requestId: string) {
     const issue = assertFound(await this.#reader.findState(reference));
     assertMay(actor, 'sync', issue);
-    if (this.#runner === undefined) throw trackerNotConfigured();
+    if (this.#runner === undefined || issue.projectId !== defaultProjectId) throw trackerNotConfigured();
     await this.#runner.syncNow(issue.id, actor.id, requestId);
     return assertFound(await this.#reader.find({ id: issue.id }));
   }

@@ -94,7 +94,7 @@ export function syncHandlers({
   const backfill: Handler<typeof backfillSyncs, Actor> = async ({ actor, query, body }) => {
     const options = { limit: body.limit, isDryRun: query.dry_run === true };
     const { numbers, hasMore } = await imports.backfill(actor, options);
-    const issues = numbers.map((number) => `${urls.keyPrefix}-${number}`);
+    const issues = numbers.map((number) => urls.keyOf({ number, projectKey: null }));
     return { status: 200, body: { issues, has_more: hasMore } };
   };
 

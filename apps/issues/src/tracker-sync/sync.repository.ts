@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Leases } from '../background/leases.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { isOfDefaultProject } from '../issue-store/issue.sql.ts';
 import { deleteTrackerLinks, insertTrackerLink, recordSynced } from '../issue-store/tracked.sql.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
@@ -90,7 +91,8 @@ export class SyncRepository {
     const { provider, project } = this.#tracker;
     const [job] = await this.#database.$queryRaw<SyncJob[]>`
       INSERT INTO tracker_links AS t (issue_id, provider, project, requested_by, claim_id, claim_until)
-      VALUES (${issueId}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${leaseId}::uuid, ${leaseEnd(timeoutMs)})
+      SELECT i.id, ${provider}, ${project}, ${requestedBy}::uuid, ${leaseId}::uuid, ${leaseEnd(timeoutMs)}
+        FROM issues i WHERE i.id = ${issueId}::uuid AND ${isOfDefaultProject} FOR KEY SHARE
       ON CONFLICT (issue_id, provider, project) DO UPDATE
         SET claim_id = excluded.claim_id, claim_until = excluded.claim_until, requested_by = excluded.requested_by,
             failures = CASE WHEN t.failures >= ${attemptsMax}::int THEN 0 ELSE t.failures END

@@ -45,9 +45,9 @@ export function watchingHandlers({ watching, writer, urls }: WatchingHandlersOpt
   const list: Handler<typeof listWatching, Actor> = async ({ actor, query }) => {
     const page = readKeysetPage(query, { url: urls.watching, place, sizeDefault: 100 });
     return page.present(await watching.list(actor.id, page), {
-      item: ({ updatedAt, since, ...issue }) => ({
+      item: ({ updatedAt, since, projectKey, ...issue }) => ({
         ...issue,
-        key: urls.keyOf(issue.number),
+        key: urls.keyOf({ number: issue.number, projectKey }),
         updated_at: updatedAt.toISOString(),
         watching_since: since.toISOString(),
       }),

@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { oneOf } from '../issue-store/issue.sql.ts';
+import { oneOf, projectKeyOf } from '../issue-store/issue.sql.ts';
 import type { WatchedPage } from './watching.ts';
 
 /** Selects the issues that a person watches with a row, and those that they reported and watch without one. */
@@ -9,7 +9,7 @@ export function selectWatched(userId: string, { limit, after }: WatchedPage): Pr
       ? Prisma.empty
       : Prisma.sql`AND (${Prisma.raw(place)}) < (${after.since}::timestamptz, ${after.id}::uuid)`;
   return Prisma.sql`
-    SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since FROM (
+    SELECT i.id, i.number, ${projectKeyOf('i')} AS "projectKey", i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since FROM (
       (SELECT w.issue_id, w.since FROM issue_watchers w
         WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond('w.since, w.issue_id')}
         ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit})

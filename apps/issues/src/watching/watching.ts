@@ -10,6 +10,7 @@ export interface WatchState {
 export interface WatchedIssue {
   id: string;
   number: number;
+  projectKey: string | null;
   title: string;
   status: IssueStatus;
   priority: IssuePriority;

@@ -9,6 +9,12 @@ export const [rareLabel, commonLabel] = [
   '01980c5e-0000-7000-8000-00000000000b',
 ] as const;
 
+/** A project of one issue in a thousand, and one of the oldest fiftieth. All others are in the default project. */
+export const [rareProject, oldProject] = [
+  '01980c5e-0000-7000-8000-00000000000c',
+  '01980c5e-0000-7000-8000-00000000000d',
+] as const;
+
 /** The tracker of all synced issues. */
 export const syncedWith = { provider: 'redmine', project: 'website' } as const;
 
@@ -29,11 +35,15 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
        FROM generate_series(1, 1000) n`,
     [busyPerson],
   );
+  await client.query(`INSERT INTO projects (id, key, name) VALUES ($1, 'RARE', 'Rare'), ($2, 'OLD', 'Old')`, [
+    rareProject,
+    oldProject,
+  ]);
   // One transaction, as when a person creates an issue: a link that is added later would update its issue.
   await client.query('BEGIN');
   await client.query(
     `WITH people AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY username, id) - 1 AS place FROM identity_mirror)
-     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, comments_count,
+     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, project_id, comments_count,
                          created_at, updated_at, search)
      SELECT *, to_tsvector('simple', title || ' ' || description) FROM (
      SELECT gen_random_uuid(),
@@ -47,13 +57,14 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
                   WHEN n % 10 = 4 THEN 'RESOLVED' ELSE 'CLOSED' END)::issue_status,
             reporter.id, CASE WHEN n % 3 > 0 THEN assignee.id END,
             CASE WHEN n % 1000 = 7 THEN ARRAY[$2::uuid] ELSE '{}' END || CASE WHEN n % 8 = 7 THEN ARRAY[$3::uuid] ELSE '{}' END,
+            (CASE WHEN n % 1000 = 9 THEN $4 WHEN n <= $1::bigint / 50 THEN $5 ELSE '00000000-0000-7000-8000-000000000001' END)::uuid,
             CASE WHEN n = 2 THEN 11001 ELSE 1 - n % 2 END,
             now() - ($1::bigint - n) * interval '2 seconds', now() - (n * 7919 % $1::bigint) * interval '2 seconds'
        FROM generate_series(1, $1::bigint) n
        JOIN people reporter ON reporter.place = n * 37 % 1000
        JOIN people assignee ON assignee.place = n * 41 % 1000
       ORDER BY n) made`,
-    [count, rareLabel, commonLabel],
+    [count, rareLabel, commonLabel, rareProject, oldProject],
   );
   await client.query(
     `INSERT INTO issue_links (id, issue_id, type, ref, created_by)

@@ -1,8 +1,9 @@
 import type { OrderingField } from '@tessera/contracts';
 import type pg from 'pg';
+import { defaultProjectId } from '../../src/issue-core/project.ts';
 import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
 import { completeOrder } from '../../src/issue-list/issue-list.ts';
-import { busyPerson, commonLabel, rareLabel } from './many-issues.ts';
+import { busyPerson, commonLabel, oldProject, rareLabel, rareProject } from './many-issues.ts';
 
 /** The part of a query plan that the tests read. */
 interface PlanNode {
@@ -21,7 +22,7 @@ interface PlanNode {
 export interface Plan {
   /** The number of sequential scans of the issues, their words or their comments. */
   tableScans: number;
-  /** The tables with a sequential scan. */
+  /** The tables with a sequential scan, without that of projects: few rows are in one block, and there are at most 500. */
   scanned: string[];
   indexes: string[];
   /** The number of issues that all scans read. */
@@ -58,7 +59,10 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
     node['Node Type'] === 'Seq Scan' && /^(issues|issue_search|comments)$/.test(node['Relation Name'] ?? '');
   return {
     tableScans: nodes.filter(isTableScan).length,
-    scanned: nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : [])),
+    scanned: nodes.flatMap((node) => {
+      const name = node['Relation Name'] ?? [];
+      return node['Node Type'] === 'Seq Scan' && name !== 'projects' ? name : [];
+    }),
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
     visited: readFrom('issues'),
     comments: readFrom('comments'),
@@ -98,6 +102,10 @@ function only(filters: IssueListRequest['filters']): IssueListRequest {
 
 function labelled(...labelIds: string[]): IssueListRequest {
   return { ...newestFirst, labelIds };
+}
+
+function inProjects(...projectIds: string[]): IssueListRequest {
+  return { ...newestFirst, projectIds };
 }
 
 /** A list, the indexes that may serve it, and the maximum number of blocks read. */
@@ -160,11 +168,11 @@ export function planCases(count: number): PlanCase[] {
     ),
     search('a word of the oldest issues', only({ search: 'formerly' }), 'issue_search_words_idx'),
     search('a word of one issue in two hundred', only({ search: 'seldom' }), 'issues_created_idx'),
-    search('a number', only({ search: '4711', searchedNumber: 4711 }), 'issues_number_key'),
+    search('a number', only({ search: '4711', searchedNumber: { number: 4711 } }), 'issues_number_key'),
     list('ids', only({ references: { ids: manyIds, numbers: [] } }), 'issues_pkey'),
     list(
       'ids and numbers',
-      only({ references: { ids: manyIds, numbers: manyNumbers } }),
+      only({ references: { ids: manyIds, numbers: manyNumbers.map((number) => ({ number })) } }),
       'issues_number_key',
     ),
     list('a rare status', only({ statuses: ['REOPENED'] }), 'issues_status_idx'),
@@ -181,6 +189,29 @@ export function planCases(count: number): PlanCase[] {
     list('a link', only({ links: [{ type: 'invoice', ref: '17' }] }), 'issue_links_ref_idx'),
     list('a rare label', labelled(rareLabel), 'issues_labels_idx'),
     list('a common label', labelled(commonLabel), 'issues_labels_idx issues_created_idx'),
+    list('a project', inProjects(oldProject), 'issues_project_idx'),
+    list('two projects', inProjects(oldProject, rareProject), 'issues_project_idx'),
+    list('a late page of a project', { ...inProjects(defaultProjectId), ...deep }, 'issues_project_idx'),
+    list(
+      'open issues of a rare project',
+      { ...only({ statuses: ['OPEN'] }), projectIds: [rareProject] },
+      'issues_project_idx issues_created_idx issues_status_idx',
+    ),
+    list(
+      'open issues of a project of the oldest issues',
+      { ...only({ statuses: ['OPEN'] }), projectIds: [oldProject] },
+      'issues_project_idx issues_created_idx issues_status_idx',
+    ),
+    search(
+      'a common word in a rare project',
+      { ...only({ search: 'printer' }), projectIds: [rareProject] },
+      'issues_project_idx',
+    ),
+    list(
+      'without the default project',
+      { ...newestFirst, excludedProjectIds: [defaultProjectId] },
+      'issues_created_idx',
+    ),
     list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx'),
     list('without a common label', { ...newestFirst, excludedLabelIds: [commonLabel] }, 'issues_created_idx'),
     list(

@@ -30,6 +30,7 @@ import {
   snoozeNotifications,
 } from './notification.operations.ts';
 import { positionResponseHeader } from './operation-parts.schemas.ts';
+import { createProject, getProject, listProjects, moveIssue, updateProject } from './project.operations.ts';
 import { deleteRelation, listRelations, putRelation } from './relation.operations.ts';
 import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
 import {
@@ -79,6 +80,7 @@ export const issuesApi = {
     Relations: 'Relations between issues.',
     Links: 'Links of an issue to objects of other systems.',
     Labels: 'Names and colours that issues are marked with.',
+    Projects: 'Parts of the tracker, whose keys begin those of their issues.',
     Views: 'Names for filters and order of a list.',
     Watching: 'The issues that a person follows.',
     Notifications: 'What happened to the issues that a person follows.',
@@ -140,6 +142,11 @@ export const issuesApi = {
     getLabel,
     updateLabel,
     deleteLabel,
+    listProjects,
+    createProject,
+    getProject,
+    updateProject,
+    moveIssue,
     listViews,
     createView,
     getView,

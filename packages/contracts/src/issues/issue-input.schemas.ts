@@ -3,6 +3,7 @@ import { lookupEmailSchema } from '../identity/email.schemas.ts';
 import { atMost, isInOrder, isVisible, oneLine, text, uuid } from '../text.schemas.ts';
 import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
+import { projectKeyInput } from './project.schemas.ts';
 
 /** docs/spec/issue-tracking.md 2.1 */
 export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;
@@ -81,6 +82,7 @@ export const createIssueSchema = z
     due_on: dueInput.default(null),
     links: linksInput.default([]),
     labels: labelsInput.default([]),
+    project: projectKeyInput.optional().describe('The key of its project; by default the default project.'),
     status: issueStatusSchema.optional().describe('Only `OPEN`: the status has its own endpoint.'),
   })
   .refine(namesOneAssignee, oneAssignee)

@@ -24,6 +24,7 @@ import {
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.schemas.ts';
 import { issueFieldSchema, listedIssueSchema, personSchema } from './issue-response.schemas.ts';
 import { labelFilter } from './label.schemas.ts';
+import { projectFilter } from './project.schemas.ts';
 import { syncFilterSchema } from './tracker-sync.schemas.ts';
 
 export const searchMaxLength = 200;
@@ -118,7 +119,7 @@ const oneOrSeveral = {
 
 const assigneeSchema = z.union([z.literal(['me', 'none']), uuid()]);
 
-/** A filter by people, of whom several may be given. */
+/** A filter by one or more people. */
 const people = <Value>(person: z.ZodType<Value>, values: readonly string[], description: string) =>
   oneOrMore(person, values).optional().meta({ description, override: oneOrSeveral });
 
@@ -162,6 +163,11 @@ const filterMembers = {
     .describe(
       'Excludes issues with this label. A repeated parameter excludes those with any of these labels.',
     ),
+  project: projectFilter
+    .optional()
+    .describe(
+      'Keys of projects, present or former, of which issues may have any; with `-` before it, one to exclude.',
+    ),
   sync: syncFilterSchema
     .optional()
     .describe(
@@ -194,6 +200,9 @@ function refuseContradictions(query: Record<string, unknown>, context: z.Refinem
     if (excluded?.some((value) => asked?.includes(value)))
       context.addIssue({ code: 'custom', path: [`-${name}`], message: `must exclude no value of ${name}` });
   }
+  const projects = [query.project ?? []].flat().map(String);
+  if (projects.some((key) => projects.includes(`-${key}`)))
+    context.addIssue({ code: 'custom', path: ['project'], message: 'must exclude no value of project' });
 }
 
 const listMembers = {

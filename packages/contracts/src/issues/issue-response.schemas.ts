@@ -3,6 +3,7 @@ import { uuid } from '../text.schemas.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.schemas.ts';
 import { linkSchema, linksMax } from './issue-link.schemas.ts';
 import { issueLabelSchema, issueLabelsMax } from './label.schemas.ts';
+import { issueProjectSchema } from './project.schemas.ts';
 import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.schemas.ts';
 
 /** Maximum number and size (in bytes of JSON) of the newest comments in an issue. The list of comments contains all. */
@@ -55,7 +56,11 @@ export const issueSummarySchema = z
   .object({
     id: uuid(),
     number: z.int().positive(),
-    key: z.string().meta({ example: 'ISS-42' }),
+    key: z
+      .string()
+      .describe('The key of its project and its number. Former ones lead to it, too.')
+      .meta({ example: 'ISS-42' }),
+    project: issueProjectSchema,
     title: z.string(),
     description: z.string().describe('At most 2,000 characters.'),
     description_truncated: z

@@ -17,7 +17,6 @@ import { issueDescriptionSchema, issueSchema, listedIssueSchema } from './issue-
 import {
   etagHeader,
   idempotencyHeaders,
-  idempotencyProblem,
   ifMatchProblem,
   issueNotFound,
   issueOperation,
@@ -203,7 +202,11 @@ export const createIssue = operation({
   problems: [
     401,
     unverifiedProblem,
-    idempotencyProblem,
+    {
+      status: 409,
+      codes: ['request_in_progress', 'project_archived'],
+      description: '`request_in_progress`: a request with the same key is in progress; `project_archived`.',
+    },
     {
       status: 422,
       codes: ['validation_failed', 'unknown_identity', 'status_not_writable', keyReusedCode],

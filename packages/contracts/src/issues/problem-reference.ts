@@ -86,6 +86,10 @@ export const issuesProblemReference = {
     meaning: 'The issue has a parent already.',
     action: 'Delete that relation first.',
   },
+  project_key_taken: {
+    meaning: 'A project has this key, or had it.',
+    action: 'Choose another key.',
+  },
   relation_cycle: {
     meaning:
       'The issues would block each other, or be parents or duplicates of each other, over any number of issues.',
@@ -144,6 +148,10 @@ export const issuesProblemReference = {
     meaning: 'There are as many labels as possible.',
     action: 'Staff delete labels that are not used.',
   },
+  too_many_projects: {
+    meaning: 'There are as many projects as possible.',
+    action: 'Use a project that exists.',
+  },
   too_many_streams: {
     meaning: 'The user has too many open streams of events.',
     action: 'Close one, or share one stream among the tabs of a browser.',
@@ -156,6 +164,10 @@ export const issuesProblemReference = {
     meaning: 'There are as many webhook endpoints as possible.',
     action: 'Delete an endpoint that is not used.',
   },
+  tracker_linked: {
+    meaning: 'The issue has a remote issue in the external tracker, which belongs to the default project.',
+    action: 'Staff detach it first, with `DELETE …/external/`.',
+  },
   unknown_identity: {
     meaning: 'A field names a person who does not exist or is not active.',
     action: 'Choose a person of the list of users. `errors` names the field.',
@@ -165,8 +177,8 @@ export const issuesProblemReference = {
     action: 'Read the list of users again.',
   },
   version_conflict: {
-    meaning: 'The issue has changed since the `version` of the request.',
-    action: 'Compare with `issue` in the body, decide, and send the change with its `version`.',
+    meaning: 'The issue or the project has changed since the `version` of the request.',
+    action: 'Compare with `issue` or `project` in the body, decide, and send the change with its `version`.',
   },
   view_not_found: {
     meaning: 'There is no such view, or it belongs to another person alone.',

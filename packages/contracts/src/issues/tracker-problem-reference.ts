@@ -15,12 +15,14 @@ export const trackerProblemReference = {
     action: 'An operator gives it a role that may view, create and edit issues and add comments.',
   },
   project_archived: {
-    meaning: 'The project of the external tracker is archived or closed.',
-    action: 'An operator reopens it, or corrects TRACKER_PROJECT.',
+    meaning:
+      'The project of the request is archived; for a sync, that of the external tracker is archived or closed.',
+    action: 'Choose another project. For a sync, an operator reopens it, or corrects TRACKER_PROJECT.',
   },
   project_not_found: {
-    meaning: 'The external tracker shows this service no such project.',
-    action: 'An operator corrects TRACKER_PROJECT or TRACKER_URL, or gives the account access.',
+    meaning: 'There is no such project; for a sync, the external tracker shows this service none.',
+    action:
+      'Read the projects again. For a sync, an operator corrects TRACKER_PROJECT or TRACKER_URL, or gives the account access.',
   },
   remote_gone: {
     meaning: 'The issue no longer exists in the external tracker.',

@@ -96,6 +96,7 @@ function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'afte
 
 function valueText(field: string | null, value: unknown): string {
   if (field === 'assignee') return value === null ? 'no one' : isolated(personName(value as Person));
+  if (field === 'project') return String(member(value, 'key'));
   if (field === 'due_on') return value === null ? 'none' : dayName(String(value));
   const text = String(value ?? 'none');
   if (field === 'status') return (statusNames as Record<string, string>)[text] ?? text;

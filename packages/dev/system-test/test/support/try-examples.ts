@@ -150,6 +150,15 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('updateLabel', { parameters });
   await issues.send('deleteLabel', { parameters });
 
+  const project = { parameters: { key: 'APP' } };
+  await issues.send('createProject');
+  await issues.send('listProjects');
+  await issues.send('getProject', project);
+  await issues.send('updateProject', project);
+  await issues.send('moveIssue');
+  // Only the default project is synced with the tracker.
+  await issues.send('moveIssue', { body: { project: 'ISS' } });
+
   const view = { parameters: { id: created.parse(await issues.send('createView')).id } };
   await issues.send('listViews');
   await issues.send('getView', view);

@@ -1,0 +1,27 @@
+import type { IssueProject } from '@tessera/contracts';
+import { ProblemError } from '@tessera/service-kit';
+
+/** The project of issues that are created without one. The migration has created it with this id. */
+export const defaultProjectId = '00000000-0000-7000-8000-000000000001';
+
+export interface Project {
+  id: string;
+  /** Null for the default project, whose key is the configured prefix. */
+  key: string | null;
+  name: string;
+  archivedAt: Date | null;
+  version: number;
+  createdAt: Date;
+}
+
+/** What the history of a moved issue has of a project. */
+export type ProjectValue = Pick<IssueProject, 'id' | 'key'>;
+
+export function projectArchived(): ProblemError {
+  return new ProblemError({ status: 409, code: 'project_archived', detail: 'The project is archived.' });
+}
+
+export function trackerLinked(): ProblemError {
+  const detail = 'The issue has a remote issue in the external tracker, or is being synced. Detach it first.';
+  return new ProblemError({ status: 409, code: 'tracker_linked', detail });
+}

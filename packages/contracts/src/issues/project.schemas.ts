@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { oneOrMore } from '../query-value.schemas.ts';
+import { isVisibleName, oneLine, trimName, uuid } from '../text.schemas.ts';
+
+/** Maximum number of projects of the service, and of present and former keys of a project. */
+export const projectsMax = 500;
+export const projectKeysMax = 20;
+export const projectNameMaxLength = 100;
+
+const keyPattern = /^[A-Z][A-Z0-9]{0,9}$/;
+const keyError = { error: 'must be 1 to 10 letters and digits, a letter first' };
+
+/** The key of a project in a request, in upper or lower case. */
+export const projectKeyInput = z.string().toUpperCase().regex(keyPattern, keyError);
+
+const projectName = oneLine(projectNameMaxLength, trimName).check(isVisibleName());
+
+export const projectSchema = z
+  .object({
+    id: uuid(),
+    key: z
+      .string()
+      .describe('The beginning of the keys of its issues. That of the default project is configured.')
+      .meta({ example: 'APP' }),
+    name: z.string(),
+    is_default: z.boolean().describe('Whether it has the issues that are created without a project.'),
+    is_archived: z.boolean().describe('Whether it takes no further issues.'),
+    version: z.int().positive().describe('Increases with each change.'),
+    created_at: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
+  })
+  .meta({ id: 'Project' });
+export type Project = z.infer<typeof projectSchema>;
+
+/** The project of an issue. */
+export const issueProjectSchema = projectSchema
+  .pick({ id: true, key: true, name: true })
+  .meta({ id: 'IssueProject' });
+export type IssueProject = z.infer<typeof issueProjectSchema>;
+
+/** A filter of a list of issues by projects: keys, and with a hyphen before them those to exclude. */
+export const projectFilter = oneOrMore(
+  z
+    .string()
+    .toUpperCase()
+    .regex(/^-?[A-Z][A-Z0-9]{0,9}$/),
+  ['the key of a project', 'one with "-" before it'],
+);
+
+/** POST /api/v1/projects/ */
+export const createProjectSchema = z
+  .object({ key: projectKeyInput, name: projectName })
+  .meta({ id: 'CreateProject' });
+export type CreateProject = z.output<typeof createProjectSchema>;
+
+/** PATCH /api/v1/projects/{key}/ */
+export const updateProjectSchema = z
+  .object({
+    key: projectKeyInput
+      .optional()
+      .describe('The former key leads to the project for ever. That of the default project is configured.'),
+    name: projectName.optional(),
+    is_archived: z
+      .boolean()
+      .optional()
+      .describe('An archived project takes no further issues. The default project is never archived.'),
+    version: z.int().min(1).nullish().describe('The version on which the change is based.'),
+  })
+  .refine(({ key, name, is_archived }) => [key, name, is_archived].some((value) => value !== undefined), {
+    error: 'must hold at least one of key, name, is_archived',
+  })
+  .meta({ id: 'UpdateProject' });
+export type UpdateProject = z.output<typeof updateProjectSchema>;
+
+/** POST /api/v1/issues/{id}/move/ */
+export const moveIssueSchema = z
+  .object({ project: projectKeyInput.describe('The key of the project, present or former.') })
+  .meta({ id: 'MoveIssue' });
