@@ -97,6 +97,35 @@ describe('an issue', () => {
     await page.getByRole('button', { name: 'Watch', exact: true }).waitFor();
   });
 
+  it('moves to another project, which further filters find, and whose former key leads to it', async () => {
+    const page = await web.openAs(bob, '/issues');
+    await ada.api.createProject({ key: 'APP', name: 'Mobile app' });
+    await ada.api.createProject({ key: 'OLD', name: 'Archived' });
+    await ada.api.updateProject('OLD', { is_archived: true });
+    const { key, number } = await bob.api.create({ title: 'Belongs to the app' });
+    await page.goto(`${new URL(page.url()).origin}/issues/${key}`);
+    await page.getByRole('button', { name: 'Move to project…' }).click();
+    const dialog = page.getByRole('dialog', { name: `Move ${key} to a project` });
+    expect(await dialog.getByRole('option').allTextContents()).toEqual(['APP Mobile app']);
+    await dialog.getByRole('option').click();
+    await page.waitForURL(`**/issues/APP-${number}`);
+    await page.getByText(`Moved to APP-${number}`).waitFor();
+    await page.getByText('changed the project from ISS to APP').waitFor();
+    await page.goBack();
+    await page.goto(`${new URL(page.url()).origin}/issues/${key}`);
+    await page.waitForURL(`**/issues/APP-${number}`);
+
+    const list = await web.openAs(ada, '/issues');
+    await list.getByRole('button', { name: 'More' }).click();
+    await list.getByRole('dialog').getByRole('button', { name: 'Project' }).click();
+    await list.getByRole('option', { name: 'APP Mobile app' }).click();
+    await list.waitForURL('**/issues?project=APP');
+    await list.keyboard.press('Escape');
+    await list.getByRole('link', { name: 'Belongs to the app' }).waitFor();
+    expect(await list.getByRole('row', { name: `APP-${number}` }).count()).toBe(1);
+    expect(await list.getByRole('row', { name: 'ISS-' }).count()).toBe(0);
+  });
+
   it('is edited by a click on its texts', async () => {
     const { key } = await ada.api.create({
       title: 'Clicked',

@@ -42,6 +42,12 @@ export const labelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: ({ signal }) => call('listProjects', { signal }),
+  staleTime: 60_000,
+});
+
 /** What an issue page shows besides the issue, which each change of the issue can change. */
 const partNames = ['comments', 'activity', 'watching'] as const;
 

@@ -1,6 +1,6 @@
 import '../styles/views.css';
 import { useQuery } from '@tanstack/react-query';
-import { labelsQuery } from '../http/queries.ts';
+import { labelsQuery, projectsQuery } from '../http/queries.ts';
 import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import type { Option } from '../people/choices.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
@@ -31,6 +31,8 @@ const personNames = (ids: readonly string[]) =>
 /** Filters by reporter, watching and dates, and what the list leaves out. They act at once. */
 export function FurtherFiltersDialog({ search, onChange, isBoard, onClose }: FurtherFiltersProps) {
   const { data: labels = [] } = useQuery(labelsQuery);
+  const { data: projects = [] } = useQuery(projectsQuery);
+  const inProjects = items(search.project);
   const reporter = items(search.reporter);
   const without = {
     status: items(search['-status']),
@@ -42,6 +44,19 @@ export function FurtherFiltersDialog({ search, onChange, isBoard, onClose }: Fur
   return (
     <Dialog title="Further filters" onClose={onClose} isWide isAtTop>
       <div className="further">
+        {(projects.length > 1 || inProjects.length > 0) && (
+          <div className="further-row">
+            <span>Project</span>
+            <Picker
+              label="Project"
+              summary={chosen(inProjects)}
+              options={projects.map(({ key, name }) => ({ value: key, name: `${key} ${name}` }))}
+              selected={inProjects}
+              isMultiple
+              onChange={(project) => onChange({ project: project.join() })}
+            />
+          </div>
+        )}
         <div className="further-row">
           <span>Reporter</span>
           <PersonPicker

@@ -28,7 +28,7 @@ const days = ['created_from', 'created_to', 'updated_from', 'updated_to'] as con
 const kept = ['link', 'external', 'sync', 'id', 'due_after', 'due_before'] as const;
 
 /** The filters in the dialog of further filters. */
-export const furtherFilters = ['reporter', 'watcher', ...excluding, ...days] as const;
+export const furtherFilters = ['project', 'reporter', 'watcher', ...excluding, ...days] as const;
 export type FurtherFilter = (typeof furtherFilters)[number];
 
 /**
@@ -60,7 +60,7 @@ export function validateListSearch(search: Record<string, unknown>): ListSearch 
   const result: ListSearch = {};
   if (typeof q === 'string' && q.trim() !== '') result.q = q.slice(0, 200);
   if (isMember(states, state) && state !== 'open') result.state = state;
-  for (const name of ['status', 'priority', 'assignee', 'label', ...excluding] as const) {
+  for (const name of ['status', 'priority', 'assignee', 'label', 'project', ...excluding] as const) {
     const chosen = items(search[name]).filter((one) => isValue(name.replace('-', ''), one));
     const asked = name.startsWith('-') ? items(search[name.slice(1)]) : [];
     const usable = chosen.filter((one) => !asked.includes(one)).slice(0, 20);
@@ -82,6 +82,7 @@ export function validateListSearch(search: Record<string, unknown>): ListSearch 
 function isValue(name: string, value: string): boolean {
   if (name === 'status' || name === 'priority') return values[name].some((one) => one === value);
   if (name === 'label') return value.length <= 150;
+  if (name === 'project') return /^-?[a-z][a-z0-9]{0,9}$/i.test(value);
   return isPerson(value) || (name === 'assignee' && value === 'none');
 }
 
@@ -114,7 +115,7 @@ const startOf = (day: string, daysLater = 0) => {
 };
 const several = (
   search: ListSearch,
-  name: 'status' | 'priority' | 'assignee' | (typeof excluding)[number],
+  name: 'status' | 'priority' | 'assignee' | 'project' | (typeof excluding)[number],
 ) => (search[name] === undefined ? {} : { [name]: items(search[name]) });
 
 /** Converts the parameters of the URL to those of the API. */
@@ -129,6 +130,7 @@ export function apiQuery(search: ListSearch) {
     ...several(search, 'priority'),
     ...several(search, '-priority'),
     ...several(search, 'assignee'),
+    ...several(search, 'project'),
     ...several(search, '-assignee'),
     ...(reporter !== undefined && { reporter }),
     ...several(search, '-reporter'),

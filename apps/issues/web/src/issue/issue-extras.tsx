@@ -1,5 +1,6 @@
 import type { Issue } from '@tessera/contracts';
 import { IssueLinks } from './issue-links.tsx';
+import { MoveIssue } from './move-issue.tsx';
 import { SyncPanel } from './sync-panel.tsx';
 import { WatchButton } from './watch-button.tsx';
 
@@ -8,6 +9,7 @@ export function IssueExtras({ issue }: { issue: Issue }) {
   return (
     <>
       <WatchButton issue={issue} />
+      <MoveIssue issue={issue} />
       <IssueLinks issue={issue} />
       {issue.sync.state !== 'not_configured' && <SyncPanel issue={issue} />}
     </>

@@ -36,6 +36,13 @@ export function IssuePage() {
   const known = issue === undefined ? knownRow(client, key) : undefined;
   const title = issue?.title ?? known?.title;
   useTitle(title === undefined ? key : `${key} ${title}`);
+  const navigate = useNavigate();
+  // Events name an issue by its present key.
+  useEffect(() => {
+    if (issue === undefined || issue.key === key) return;
+    client.setQueryData(issueQuery(issue.key).queryKey, issue);
+    void navigate({ to: '/issues/$key', params: { key: issue.key }, replace: true });
+  }, [client, issue, key, navigate]);
   if (issue !== undefined) return <IssueView key={issue.id} issue={issue} />;
   const isMissing = error instanceof HttpError && [404, 422].includes(error.status);
   return (

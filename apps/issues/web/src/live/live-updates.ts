@@ -39,6 +39,8 @@ export function startLiveUpdates(client: QueryClient): () => void {
   document.addEventListener('visibilitychange', schedule, { signal: ended.signal });
   const gather = (events: readonly IssueEvent[]) => {
     for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
+    // A moved issue is shown under another key.
+    if (events.some(({ data }) => 'changed' in data && data.changed.includes('project'))) readAll(client);
     schedule();
   };
   // The session was read before the data of the page, so no change is missed between both.

@@ -20,7 +20,16 @@ export function searchOfView(query: string): ListSearch {
   const given = new URLSearchParams(query);
   const all = (name: string) => given.getAll(name).flatMap((value) => value.split(','));
   const found: Record<string, string | undefined> = {};
-  for (const name of ['status', 'priority', 'assignee', '-status', '-priority', '-assignee', '-reporter'])
+  for (const name of [
+    'status',
+    'priority',
+    'assignee',
+    'project',
+    '-status',
+    '-priority',
+    '-assignee',
+    '-reporter',
+  ])
     found[name] = all(name).join();
   for (const name of ['label', '-label']) found[name] = labelsText(given.getAll(name));
   for (const name of ['reporter', 'watcher', 'link', 'external', 'sync', 'due_after', 'due_before'])
