@@ -73,7 +73,9 @@ describe('cross-site request forgery', () => {
       Object.assign(field, { name: '{"title":"Forged', value: '"}' });
       form.append(field);
       document.body.append(form);
-      form.submit();
+      // After the evaluation has returned: its answer may get lost when the page goes away.
+      setTimeout(() => form.submit());
+      undefined
     }`,
     ],
     image: ['GET', '/app/api/v1/users/me/', (url: string) => `{ new Image().src = '${url}'; undefined }`],
@@ -115,32 +117,32 @@ describe('cross-site request forgery', () => {
   };
 
   it.each([
-    ['the app itself', () => `${web.url}/settings/none`, own, true],
+    // Its answers depend on the session, and its Content-Security-Policy refuses a form to another port.
+    ['the app itself', () => `${web.url}/settings/none`, own, undefined],
     ['another port of the host', () => others.onAnotherPort, forged, true],
     ['another site', () => others.onAnotherSite, forged, false],
   ])('from %s', async (_name, urlOf, expected, sendsCookie) => {
     const opened = await web.open();
     await signIn(opened.page, ada);
     const seen: Record<string, unknown> = {};
-    let hasCookie: boolean | undefined;
     for (const [way, [method, path, script]] of Object.entries(ways)) {
       const page = await opened.page.context().newPage();
       await page.goto(urlOf());
-      const sent =
-        way === 'form'
-          ? page.waitForRequest((request) => new URL(request.url()).pathname === path)
-          : undefined;
       const answer = requestAfter(
         (line) => line.method === 'OPTIONS' || (line.method === method && line.route === path),
       );
       const read = await page.evaluate(script(`${web.url}${path}`));
       seen[way] = [await answer, read];
-      hasCookie ??= (await (await sent)?.allHeaders())?.cookie?.includes('tessera=') === true;
       await page.close();
     }
     expect(seen).toEqual(expected);
-    // `SameSite=Strict` protects from other sites only: another port is the same site.
-    expect(hasCookie).toBe(sendsCookie);
+    if (sendsCookie !== undefined) {
+      // `SameSite=Strict` protects from other sites only: another port is the same site.
+      const cookies = others.nextCookies();
+      await opened.page.goto(urlOf());
+      await opened.page.evaluate(ways.form[2](others.onAnotherPort));
+      expect((await cookies).includes('tessera=')).toBe(sendsCookie);
+    }
     const { rows } = await web.sql('issues', 'SELECT count(*)::int AS forged FROM issues');
     expect(rows).toEqual([{ forged: 1 }]);
     await opened.close();
