@@ -39,8 +39,6 @@ INSERT INTO "project_catalog" DEFAULT VALUES;
 
 ALTER TABLE "issues" ADD COLUMN "project_id" UUID NOT NULL DEFAULT '00000000-0000-7000-8000-000000000001';
 ALTER TABLE "issues" ADD CONSTRAINT "issues_project_id_fkey" FOREIGN KEY ("project_id") REFERENCES "projects" ("id") ON DELETE RESTRICT ON UPDATE CASCADE NOT VALID;
-ALTER TABLE "issues" VALIDATE CONSTRAINT "issues_project_id_fkey";
-CREATE INDEX "issues_project_idx" ON "issues" ("project_id", "created_at", "id");
 
 -- As before, with the project.
 DROP TRIGGER "issues_rev" ON "issues";
