@@ -22,6 +22,7 @@ import {
 import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
 import { ownPath } from './sign-in/own-path.ts';
+import { repeatRefused } from './sign-in/refused-requests.ts';
 import { announceSignIn, announceSignOut } from './sign-in/session-gate.ts';
 
 function ErrorPage({ error }: ErrorComponentProps) {
@@ -74,8 +75,7 @@ const app = createRoute({
   beforeLoad: async ({ location }) => {
     const { user } = await queryClient.ensureQueryData(sessionQuery);
     if (user === null) throw redirect({ to: '/sign-in', search: { next: location.href }, replace: true });
-    if (sessionStorage.getItem(`tessera-refused-${user.id}`) !== null)
-      await (await import('./sign-in/refused-requests.ts')).repeatRefused();
+    await repeatRefused();
   },
 });
 

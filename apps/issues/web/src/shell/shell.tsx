@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
@@ -90,9 +91,7 @@ export function Shell() {
     setTheme(next);
   };
   const signOut = async () => {
-    let forgetDrafts: () => Promise<void>;
     try {
-      ({ forgetDrafts } = await import('../drafts/draft-store.ts'));
       await call('endSession', {});
     } catch (error) {
       notify(
@@ -108,9 +107,7 @@ export function Shell() {
   };
 
   const signOutEverywhere = async () => {
-    const drafts = await import('../drafts/draft-store.ts').catch(() => undefined);
-    if (drafts === undefined) return notify('You are still signed in. The server cannot be reached.');
-    await drafts.forgetDrafts();
+    await forgetDrafts();
     forgetLists();
     // Ends the session here, then those of all applications in this browser, and comes back to the sign-in page.
     location.assign(`/app/oidc/sign-out?user=${user?.id}`);
