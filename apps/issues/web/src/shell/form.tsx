@@ -69,10 +69,10 @@ const fieldText = (name: string, value: FormDataEntryValue) =>
 function fieldProblems(error: unknown, form: HTMLFormElement): Record<string, string> {
   if (!(error instanceof HttpError)) return {};
   const { errors = [] } = error.body as Partial<Problem>;
-  const shown = errors.filter(({ field }) => form.elements.namedItem(field) !== null);
-  return shown.length < errors.length
-    ? {}
-    : Object.fromEntries(shown.map(({ field, message }) => [field, message]));
+  // A field may have several values, such as `redirect_uris.0`.
+  const named = errors.map(({ field, message }) => [field.split('.')[0] ?? field, message] as const);
+  const hasAll = named.every(([name]) => form.elements.namedItem(name) instanceof HTMLInputElement);
+  return hasAll ? Object.fromEntries(named) : {};
 }
 
 interface FieldProps extends InputHTMLAttributes<HTMLInputElement> {
