@@ -35,7 +35,7 @@ Options of create:
 
 Environment, set as for the service:
   DATABASE_URL                 The database of the service.
-  JWT_AUDIENCE                 The audience of the service's own tokens. Default: tessera.
+  JWT_ISSUER, JWT_AUDIENCE     The issuer and the audience of the service's own tokens.
 
 Exit codes: 0 success, 1 refused, 2 invalid command line.
 
@@ -60,32 +60,57 @@ interface Options {
   'secret-file'?: string;
 }
 
+/** The member of the API for each option of `create`. */
+const members = {
+  name: 'name',
+  kind: 'kind',
+  'redirect-uri': 'redirect_uris',
+  'post-logout-uri': 'post_logout_redirect_uris',
+  'backchannel-uri': 'backchannel_logout_uri',
+  scope: 'scopes',
+  audience: 'audiences',
+  identity: 'identity_id',
+  'without-pkce': 'require_pkce',
+  'third-party': 'is_first_party',
+  'client-id': 'client_id',
+} as const satisfies Partial<Record<keyof Options, string>>;
+
 async function create(clients: ClientService, options: Options): Promise<unknown> {
-  const { kind, ...given } = parse(createClientSchema, {
-    name: options.name,
-    kind: options.kind,
-    redirect_uris: options['redirect-uri'],
-    post_logout_redirect_uris: options['post-logout-uri'],
-    backchannel_logout_uri: options['backchannel-uri'],
-    scopes: options.scope,
-    audiences: options.audience,
-    identity_id: options.identity,
+  if (options.name === undefined || options.kind === undefined)
+    throw new UsageError('create requires --name and --kind');
+  const { 'client-id': _, ...given } = members;
+  const { kind, name, ...settings } = parse(createClientSchema, {
+    ...Object.fromEntries(
+      Object.entries(given).map(([option, member]) => [member, options[option as keyof typeof given]]),
+    ),
     require_pkce: options['without-pkce'] ? false : undefined,
     is_first_party: options['third-party'] ? false : undefined,
   });
   const credentials = await credentialsOf(options);
-  const known = credentials.id === undefined ? undefined : await findKnown(clients, credentials.id);
-  if (known?.disabledAt != null) throw disabledProblem();
-  if (known !== undefined) return presentClient(known);
-  const settings = { ...readClientSettings(given), name: given.name, kind };
-  const { client, secret } = await clients.create(settings, origin, credentials);
-  // A given secret is in its file already.
-  return { ...presentClient(client), ...(credentials.secret === undefined ? { client_secret: secret } : {}) };
+  const known = await findKnown(clients, credentials.id);
+  if (known !== undefined) return known;
+  try {
+    const input = { ...readClientSettings(settings), name, kind };
+    const { client, secret } = await clients.create(input, origin, credentials);
+    // A given secret is in its file already.
+    return {
+      ...presentClient(client),
+      ...(credentials.secret === undefined ? { client_secret: secret } : {}),
+    };
+  } catch (error) {
+    // Another process of the deployment has created it meanwhile.
+    const created = await findKnown(clients, credentials.id);
+    if (created !== undefined) return created;
+    throw error;
+  }
 }
 
-async function findKnown(clients: ClientService, id: string) {
+async function findKnown(clients: ClientService, id: string | undefined) {
+  if (id === undefined) return undefined;
   try {
-    return await clients.find(id);
+    const client = await clients.find(id);
+    if (client.disabledAt !== null) throw disabledProblem();
+    return presentClient(client);
   } catch (error) {
     if (error instanceof ProblemError && error.status === 404) return undefined;
     throw error;
@@ -186,6 +211,13 @@ process.exitCode = await runCommandLine(
 
 function explain(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
-  const fields = error.errors?.map(({ field, message }) => `  ${field}: ${message}`) ?? [];
+  const fields = error.errors?.map(({ field, message }) => `  ${optionOf(field)} ${message}`) ?? [];
   return [error.detail, ...fields].join('\n');
+}
+
+/** The option that sets a field, such as `redirect_uris.0`. */
+function optionOf(field: string): string {
+  const [member] = field.split('.');
+  const option = Object.entries(members).find(([, name]) => name === member)?.[0];
+  return option === undefined ? `${field}:` : `--${option}`;
 }
