@@ -108,6 +108,8 @@ const basicOp: Record<string, () => Promise<void>> = {
     expect((await tokensOf({ scope: 'openid profile email address phone' })).scope).toBe(
       'openid email profile',
     ),
+  'scopes in another order': async () =>
+    expect((await tokensOf({ scope: 'email openid' })).scope.split(' ').sort()).toEqual(['email', 'openid']),
   'display page': async () => expect((await open({ display: 'page' })).status).toBe(303),
   'display popup': async () => expect((await open({ display: 'popup' })).status).toBe(303),
   'prompt login': async () => {
@@ -268,13 +270,30 @@ const logoutOp: Record<string, () => Promise<void>> = {
     expect((await logout({ post_logout_redirect_uri: `${goodbye}&a=b` })).status).toBe(400),
 };
 
-// Modules that do not apply: claims of address and phone (the service has no such data, so the scopes are ignored); values of
-// request objects (refused: request_not_supported); dynamic registration (administrators register clients); front-channel
-// logout and session management (browsers block their cookies); implicit and hybrid flows (RFC 9700 2.1.2).
+/** Modules that do not apply, with the reason, and the member of the discovery document that says so. */
+const notApplicable: [module: string, reason: string, member: string, value: unknown][] = [
+  [
+    'claims of address and phone',
+    'no such data',
+    'scopes_supported',
+    ['openid', 'email', 'profile', 'groups'],
+  ],
+  ['request object with redirect URI', 'clients are registered', 'request_parameter_supported', false],
+  ['dynamic registration', 'administrators register clients', 'registration_endpoint', undefined],
+  ['front-channel logout', 'browsers block its cookies', 'frontchannel_logout_supported', undefined],
+  ['session management', 'browsers block its cookies', 'check_session_iframe', undefined],
+  ['implicit and hybrid', 'RFC 9700 2.1.2 forbids them', 'response_types_supported', ['code']],
+];
+
 describe.each([
   ['Basic OP', basicOp],
   ['Config OP', configOp],
   ['RP-initiated logout', logoutOp],
 ])('%s', (_profile, modules) => {
   it.each(Object.entries(modules))('%s', async (_name, run) => run());
+});
+
+it.each(notApplicable)('%s does not apply: %s', async (_module, _reason, member, value) => {
+  const { body } = await app.http.get('/oidc/.well-known/openid-configuration');
+  expect(body[member]).toEqual(value);
 });
