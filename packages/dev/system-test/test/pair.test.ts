@@ -164,10 +164,12 @@ describe.each([
     const code = count > 1 ? 'create_outcome_unknown' : 'identity_unavailable';
     expect([created.status, created.data.code]).toEqual([503, code]);
     await pair.identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
-    const again = await untilStatus(
-      () => staff.issues.post('/users/', { email: 'bob@example.com', password }),
-      201,
-    );
+    // Another address each time: a creation whose answer is late on a slow machine has taken its own.
+    let attempts = 0;
+    const again = await untilStatus(() => {
+      attempts += 1;
+      return staff.issues.post('/users/', { email: `bob-${attempts}@example.com`, password });
+    }, 201);
     expect(again.status).toBe(201);
   });
 

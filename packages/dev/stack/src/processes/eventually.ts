@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 
 /** A limit that only a hanging test reaches, not one on a slow machine. */
 const limitMs = 240_000;
@@ -16,7 +17,7 @@ export async function eventually<Result>(
   for (;;) {
     const seen = await look();
     if (isExpected(seen)) return seen;
-    if (performance.now() > deadline) throw new Error(`It never was as expected: ${JSON.stringify(seen)}`);
+    if (performance.now() > deadline) throw new Error(`It never was as expected: ${inspect(seen)}`);
     await sleep(25);
   }
 }
