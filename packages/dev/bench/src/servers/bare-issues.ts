@@ -19,14 +19,17 @@ const withoutTracker = {
 
 const issueColumns = `
   i.id, i.number, i.title, i.description, i.priority, i.status, i.reporter_id, reporter.username AS reporter, i.assignee_id,
-  assignee.username AS assignee, i.comments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at`;
-const people = `
+  assignee.username AS assignee, i.comments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at,
+  i.due_on::text AS due_on, project.id AS project_id, project.key AS project_key, project.name AS project_name`;
+const joins = `
+  JOIN projects project ON project.id = i.project_id
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
   LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`;
-const issueById = `SELECT ${issueColumns} FROM issues i ${people} WHERE i.id = $1`;
+const defaultProjectKey = 'ISS';
+const issueById = `SELECT ${issueColumns} FROM issues i ${joins} WHERE i.id = $1`;
 const order = 'ORDER BY i.created_at DESC, i.id DESC LIMIT $1';
-const firstPage = `SELECT ${issueColumns} FROM issues i ${people} ${order}`;
-const pageAfter = `SELECT ${issueColumns} FROM issues i ${people} WHERE (i.created_at, i.id) < ($2, $3) ${order}`;
+const firstPage = `SELECT ${issueColumns} FROM issues i ${joins} ${order}`;
+const pageAfter = `SELECT ${issueColumns} FROM issues i ${joins} WHERE (i.created_at, i.id) < ($2, $3) ${order}`;
 const linksOfIssues = 'SELECT * FROM issue_links WHERE issue_id = ANY($1) ORDER BY created_at, id';
 const commentsOfIssue = `
   SELECT c.*, author.username AS author FROM comments c LEFT JOIN identity_mirror author ON author.id = c.author_id
@@ -37,7 +40,7 @@ const insertIssue = `
   ), created AS (
     INSERT INTO activity (issue_id, actor_id, kind, request_id) VALUES ($1, $5, 'created', $6)
   )
-  SELECT ${issueColumns} FROM i ${people}`;
+  SELECT ${issueColumns} FROM i ${joins}`;
 
 /** Reads an issue with its links and comments: three plain statements at once, presented in JavaScript. */
 export async function findIssue(pool: pg.Pool, id: string, publicUrl: string) {
@@ -99,7 +102,12 @@ function present(
   return {
     id: issue.id,
     number: issue.number,
-    key: `ISS-${issue.number}`,
+    key: `${issue.project_key ?? defaultProjectKey}-${issue.number}`,
+    project: {
+      id: issue.project_id,
+      key: issue.project_key ?? defaultProjectKey,
+      name: issue.project_name,
+    },
     title: issue.title,
     description,
     description_truncated: description !== issue.description,
@@ -113,6 +121,7 @@ function present(
       ...(isListed ? {} : { metadata }),
     })),
     links_count: links.length,
+    due_on: issue.due_on,
     labels: [],
     external: null,
     sync: isListed ? withoutTracker : { ...withoutTracker, conflicts: [] },
