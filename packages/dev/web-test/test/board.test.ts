@@ -116,20 +116,22 @@ describe('the board', () => {
     const page = await web.openAs(ada, '/board?priority=URGENT');
     await card(page, 'Open', 'Chosen first').waitFor();
     for (const one of ['j', 'x', 'j', 'x']) await page.keyboard.press(one);
-    await page.getByText('2 selected').waitFor();
+    await page.getByText('2 selected', { exact: true }).waitFor();
     await page.keyboard.press('p');
     await page.getByRole('dialog', { name: 'Priority of 2 issues' }).waitFor();
     await page.keyboard.type('low');
     await page.keyboard.press('Enter');
     await page.locator('.card.selected', { hasText: 'Low' }).nth(1).waitFor();
     await page.keyboard.press('Escape');
-    await page.getByText('2 selected').waitFor({ state: 'detached' });
+    await page.getByText('2 selected', { exact: true }).waitFor({ state: 'detached' });
     await page.keyboard.press('f');
     await page.getByRole('option', { name: 'Urgent' }).waitFor();
     await page.keyboard.press('Escape');
     await card(page, 'Open', 'Chosen first').focus();
     await page.keyboard.press('o');
     await page.getByRole('heading', { level: 1, name: 'Chosen first' }).waitFor();
+    // They have commands with these letters, too. The palette keeps what is chosen when commands arrive above it.
+    for (const name of ['Stop watching', 'Add a link']) await page.getByRole('button', { name }).waitFor();
     // A page without a search field opens the palette.
     await page.keyboard.press('/');
     await page.getByRole('dialog', { name: 'Commands' }).waitFor();
