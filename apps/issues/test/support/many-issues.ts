@@ -1,3 +1,4 @@
+import { projectsMax } from '@tessera/contracts';
 import type pg from 'pg';
 
 /** The assignee of one issue in a thousand, and the reporter of as many. */
@@ -35,10 +36,12 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
        FROM generate_series(1, 1000) n`,
     [busyPerson],
   );
-  await client.query(`INSERT INTO projects (id, key, name) VALUES ($1, 'RARE', 'Rare'), ($2, 'OLD', 'Old')`, [
-    rareProject,
-    oldProject,
-  ]);
+  // As many projects as there may be: PostgreSQL scans a table of a few rows.
+  await client.query(
+    `INSERT INTO projects (id, key, name) SELECT $1::uuid, 'RARE', 'Rare' UNION ALL SELECT $2::uuid, 'OLD', 'Old'
+     UNION ALL SELECT gen_random_uuid(), 'P' || n, 'Project ' || n FROM generate_series(1, $3::int - 3) n`,
+    [rareProject, oldProject, projectsMax],
+  );
   // One transaction, as when a person creates an issue: a link that is added later would update its issue.
   await client.query('BEGIN');
   await client.query(
