@@ -23,6 +23,15 @@ export type Database = SqlClient;
 /** The client of one transaction; or the database itself, for one statement. */
 export type Transaction = SqlRunner;
 
+/** Runs the function within the given transaction, or in one of its own. */
+export async function inTransaction<Result>(
+  database: Database,
+  run: (transaction: Transaction) => Promise<Result>,
+  { within, ...options }: { within: Transaction | undefined; timeout?: number },
+): Promise<Result> {
+  return within === undefined ? database.$transaction(run, options) : run(within);
+}
+
 /** Folder of the Prisma schema and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../database.ts';
+import { type Database, inTransaction, type Transaction } from '../database.ts';
 import type { ChangedBy, IssueSnapshot, IssueWithLinks, TrackerIdentity } from '../issue-core/issue.ts';
 import { historyOf, type IssueChange } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
@@ -50,7 +50,7 @@ export class IssueMover {
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
       return toSnapshots(rows)[0];
     };
-    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+    return inTransaction(this.#database, locked, { within });
   }
 
   async #assertOpen(projectId: string, transaction: Transaction): Promise<void> {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Database, Transaction } from '../database.ts';
+import { type Database, inTransaction, type Transaction } from '../database.ts';
 import type { Comment, CommentChange, CommentDraft, StoredComment } from '../issue-core/comment.ts';
 import type {
   ChangedBy,
@@ -45,8 +45,8 @@ export interface WantedRelation extends Pick<StoredRelation, 'kind' | 'direction
 export type LockedIssue = IssueWithLinks & { number: number };
 
 /**
- * The only door through which issues, comments, links, history, watchers and events of issues are written. A change, its
- * history, its events and its new watchers are one statement.
+ * With `IssueMover`, the only door through which issues, comments, links, history, watchers and events of issues are
+ * written. A change, its history, its events and its new watchers are one statement.
  *
  * `change` and `changeComment` read, decide, and write on the condition that the issue is still at the revision that they
  * have read. If it is not, they do the same again under the lock of the issue. So a decision always holds for the state
@@ -133,7 +133,7 @@ export class IssueWriter {
       }
       return outcomes;
     };
-    return within === undefined ? this.#database.$transaction(locking, { timeout: 10_000 }) : locking(within);
+    return inTransaction(this.#database, locking, { within, timeout: 10_000 });
   }
 
   /**
@@ -278,7 +278,7 @@ export class IssueWriter {
       if (second === undefined) throw new Error('a locked issue has changed');
       return second.result;
     };
-    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+    return inTransaction(this.#database, locked, { within });
   }
 
   async #write(issue: IssueWithLinks, change: IssueChange, by: ChangedBy, transaction: Transaction) {

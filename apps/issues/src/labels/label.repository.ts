@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Database, Transaction } from '../database.ts';
+import { type Database, inTransaction, type Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { type Label, labelKey } from '../issue-core/label.ts';
 
@@ -59,7 +59,7 @@ export class LabelRepository {
       await transaction.$queryRaw`SELECT rev FROM label_catalog FOR UPDATE`;
       return run(transaction);
     };
-    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+    return inTransaction(this.#database, locked, { within });
   }
 
   async insert({ name, color }: Pick<Label, 'name' | 'color'>, within: Transaction): Promise<Label> {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Database, Transaction } from '../database.ts';
+import { type Database, inTransaction, type Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { defaultProjectId, type Project } from '../issue-core/project.ts';
 
@@ -62,7 +62,7 @@ export class ProjectRepository {
       await transaction.$executeRaw`UPDATE project_catalog SET rev = rev + 1`;
       return run(transaction);
     };
-    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+    return inTransaction(this.#database, locked, { within });
   }
 
   /** Returns the number of keys that a project has or had. */
