@@ -119,6 +119,8 @@ describe('by keyboard', () => {
   it.each(orders)('%s has its first field focused, and a visible order', async (name, expected) => {
     const order: unknown[] = [];
     const find = async (page: Page) => {
+      // A browser gives the focus of autofocus when it first draws the page, which may follow its load.
+      if (expected[0] !== 'body') await page.waitForFunction('document.activeElement !== document.body');
       order.push(await focused(page));
       while (order.length < expected.length) {
         await page.keyboard.press('Tab');
