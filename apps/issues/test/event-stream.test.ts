@@ -169,6 +169,11 @@ describe('a stream of events', () => {
 
 const issueIdOf = ({ data }: { data?: unknown }) => (data as { issue_id: string }).issue_id;
 
+async function measuredSeconds(): Promise<number> {
+  const durations = /^http_request_duration_seconds_sum{.*events\/stream.*status="200".*} ([\d.]+)$/m;
+  return Number(durations.exec(await app.dependencies.metrics.registry.metrics())?.[1] ?? 0);
+}
+
 describe('the end of a stream', () => {
   it('comes within five seconds after a deactivation', async () => {
     const bob = await aPerson(app);
@@ -186,16 +191,15 @@ describe('the end of a stream', () => {
   it('comes when the token expires', async () => {
     const identity = app.identity as FakeIdentity;
     const { access_token: token } = await identity.signIn(ann.email, undefined, '2 seconds');
+    const before = await measuredSeconds();
     const stream = await open({}, { ...ann, token });
-    const from = performance.now();
     await stream.ended;
-    expect(performance.now() - from).toBeLessThan(3_500);
     expect(stream.text()).toMatch(/: token_expired\n\n$/);
     // The metrics count the time until a stream begins, the log its whole duration.
-    const durations = /^http_request_duration_seconds_sum{.*events\/stream.*status="200".*} ([\d.]+)$/m;
-    const metrics = await app.dependencies.metrics.registry.metrics();
-    expect(Number(durations.exec(metrics)?.[1])).toBeLessThan(1.5);
-    expect(app.log.join('')).toMatch(/"duration_ms":[12]\d{3}(\.\d)?,"stream_end":"token_expired"/);
+    const measured = (await measuredSeconds()) - before;
+    const [, logged] = /"duration_ms":([\d.]+),"stream_end":"token_expired"/.exec(app.log.join('')) ?? [];
+    expect(Number(logged)).toBeGreaterThan(1_000);
+    expect(measured).toBeLessThan(Number(logged) / 1_000 - 0.5);
   });
 
   it('comes to a client that does not read, and not to others', async () => {
