@@ -39,6 +39,10 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'apps/identity/README.md' },
   { document: 'apps/issues/README.md' },
   { document: 'docs/issues/event-streams.md' },
+  { document: 'docs/identity/applications.md' },
+  { document: 'docs/identity/sign-in.md' },
+  { document: 'docs/identity/sign-out.md' },
+  { document: 'docs/identity/machines.md' },
 ];
 
 /** The file, heading and number of each shell block that a source reads; without a number, all under the heading. */

@@ -14,7 +14,7 @@ const guides: Readonly<Record<string, string>> = {
   'OpenID Connect': '[Integrate a program](../integrate.md), [standard clients](../identity/clients.md).',
   'Internal identity API':
     '[Events](../identity/events.md), [the service token](../identity/service-token.md).',
-  Clients: '[Sign-in for applications](../identity/sign-in.md).',
+  Clients: '[Register applications](../identity/applications.md).',
   Issues:
     '[Lists](../issues/lists.md), [search](../issues/search.md), [changes](../issues/changes.md), [permissions](../issues/permissions.md).',
   Comments: '[Comments and mentions](../issues/comments-and-mentions.md).',

@@ -8,6 +8,8 @@ export type Pair = Awaited<ReturnType<typeof startPair>>;
 /** The replicas of a service, handled one after the other as in a rollout. */
 function replicasOf(services: Service[]) {
   return {
+    /** The address of each replica. */
+    urls: services.map(({ url }) => url),
     get log(): string {
       return services.map(({ log }) => log).join('');
     },
@@ -41,6 +43,7 @@ export async function startPair(
     issuesUrl: stack.urls.issues,
     identityUrl: stack.urls.identity,
     serviceToken: stack.serviceToken,
+    databases: stack.databases,
     addKey: (number: number) => stack.keys.add(number),
     internal: stack.internal,
     public: httpClient(stack.urls.identity),

@@ -48,3 +48,27 @@ export class Shell {
     return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 }
+
+/** A terminal into which blocks are pasted one after the other. */
+export class Terminal {
+  variables: Record<string, string>;
+  readonly #replacements: Readonly<Record<string, string>>;
+
+  /** @param replacements what a block has, and what is pasted instead */
+  constructor(variables: Record<string, string>, replacements: Readonly<Record<string, string>>) {
+    this.variables = variables;
+    this.#replacements = replacements;
+  }
+
+  /** Pastes a block, which keeps its variables and functions. @returns what it prints */
+  async paste(block: string): Promise<string> {
+    let here = block;
+    for (const [text, other] of Object.entries(this.#replacements)) here = here.replaceAll(text, other);
+    // What a block prints may not end its line.
+    const shell = new Shell(`set -a\n${here}\necho\nnode -p 'JSON.stringify(process.env)'`, this.variables);
+    if ((await shell.ended) !== 0) throw new Error(shell.output);
+    const lines = shell.output.trimEnd().split('\n');
+    this.variables = JSON.parse(lines.pop() ?? '');
+    return lines.join('\n').trimEnd();
+  }
+}
