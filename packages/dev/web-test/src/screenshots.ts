@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startGitLab } from '@tessera/trackers/fakes';
 import { fillExamples } from './examples.ts';
 import { startReceiver } from './receiver.ts';
-import { gitLabVariables, type Page, type Person, signIn, startWeb } from './web.ts';
+import { gitLabVariables, type Page, type Person, password, startWeb } from './web.ts';
 
 const folder = process.argv[2] ?? '.data/screenshots';
 const widths = [1440, 768, 375];
@@ -14,8 +14,10 @@ const project = 'acme/website';
 const tracker = await startGitLab({ project });
 const receiver = await startReceiver('{"error": "The queue is full."}');
 const web = await startWeb({
+  identity: { HOSTED_SIGN_IN: 'on' },
   issues: {
     ...gitLabVariables(tracker, project),
+    SIGN_IN: 'hosted',
     WEBHOOK_ALLOW_HTTP: 'on',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
   },
@@ -43,9 +45,23 @@ async function fillSettings({ api }: Person, key: string): Promise<void> {
   await api.createWebhook({ url: 'https://hooks.example/tessera', enabled: false });
 }
 
+/** An application whose redirect URI differs from the registered one. */
+async function registerApplications(): Promise<void> {
+  const redirect_uris = ['https://wiki.example.com/callback'];
+  const { data } = await web.stack.internal.post('/internal/clients', {
+    name: 'Wiki',
+    kind: 'confidential',
+    redirect_uris,
+  });
+  const query = { client_id: data.client_id, redirect_uri: 'https://wiki.example.com/callback/' };
+  await fetch(`${web.stack.urls.identity}/oidc/authorize?${new URLSearchParams(query)}`);
+  await web.stack.internal.post('/internal/clients', { name: 'Phone', kind: 'public', redirect_uris });
+}
+
 try {
   const { ada, key } = await fillExamples(web, 60);
   await fillSettings(ada, key);
+  await registerApplications();
   for (const colorScheme of themes) {
     for (const width of widths) {
       const { page, problems, close } = await web.open({ colorScheme, viewport: { width, height: 900 } });
@@ -54,7 +70,19 @@ try {
       await page.goto('/sign-in');
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
       await take('sign-in');
-      await signIn(page, ada);
+      const german = await web.open({ locale: 'de', colorScheme, viewport: { width, height: 900 } });
+      for (const [shown, name] of [
+        [german.page, 'identity-de'],
+        [page, 'identity'],
+      ] as const) {
+        await shown.goto('/sign-in');
+        await shown.getByRole('button', { name: 'Sign in' }).click();
+        await shown.getByLabel(/^E-?mail/i).fill(ada.email);
+        await take(name, shown);
+      }
+      await german.close();
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('row').nth(5).waitFor();
       await take('list');
       await page.getByRole('button', { name: /^Priority/ }).click();
@@ -101,6 +129,7 @@ try {
         ['account', 'Display name'],
         ['sessions', 'This browser'],
         ['users', 'bob@example.com'],
+        ['applications', 'Wiki'],
         ['webhooks', 'hooks.example'],
         ['tracker', 'Reachable'],
       ] as const) {
@@ -112,6 +141,10 @@ try {
       await page.getByRole('button', { name: 'New user' }).click();
       await page.getByRole('dialog', { name: 'New user' }).waitFor();
       await take('user');
+      await page.goto('/settings/applications');
+      await page.getByRole('button', { name: 'New application' }).click();
+      await page.getByRole('dialog', { name: 'New application' }).waitFor();
+      await take('application');
       await page.goto('/settings/webhooks');
       const webhook = page.getByRole('listitem').filter({ hasText: 'The chat of the support team' });
       await webhook.getByText('Deliveries', { exact: true }).click();

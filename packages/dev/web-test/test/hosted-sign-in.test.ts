@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@tessera/stack/eventually';
+import { pageProblems } from '../src/page-problems.ts';
 import { type Page, type Person, password, startWeb, type WatchedPage, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
+let grace: Person;
 
 beforeAll(async () => {
   web = await startWeb({
@@ -11,6 +13,7 @@ beforeAll(async () => {
     issues: { SIGN_IN: 'hosted', TRUST_PROXY: 'loopback' },
   });
   ada = await web.createPerson('ada', 'Ada Lovelace');
+  grace = await web.createPerson('grace', 'Grace Hopper', true);
 });
 afterAll(async () => {
   expect((await web?.stop())?.filter((code) => code !== 0)).toEqual([]);
@@ -168,4 +171,107 @@ it('a sign-out at identity reaches an open page without a click', async () => {
   await other.getByText('You are signed out').waitFor();
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
   await opened.close();
+});
+
+describe('the applications in the settings', () => {
+  it('are registered with a secret that is shown once, get another one, and are disabled', async () => {
+    const opened = await web.open();
+    const { page } = opened;
+    await signInAt(page, '/settings/applications', grace);
+    await page.getByRole('button', { name: 'New application' }).click();
+    const form = page.getByRole('dialog', { name: 'New application' });
+    await form.getByLabel('Name').fill('Wiki');
+    await form.getByLabel('Redirect URIs').fill('http://wiki.example/callback');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByText(/^must be/).waitFor();
+    await form.getByLabel('Redirect URIs').fill('https://wiki.example/callback');
+    await form.getByRole('button', { name: 'Create' }).click();
+    const secretOf = async () => {
+      const dialog = page.getByRole('dialog', { name: 'The secret of the application' });
+      const secret = await dialog.locator('pre').textContent();
+      await dialog.getByRole('button', { name: 'I have stored it' }).click();
+      return secret;
+    };
+    const first = await secretOf();
+    expect(first).toMatch(/^[\w-]{43}$/);
+    const entry = page.getByRole('listitem').filter({ hasText: 'Wiki' });
+    await entry.getByText('https://wiki.example/callback').waitFor();
+    expect(await page.content()).not.toContain(first);
+    await entry.getByRole('button', { name: 'New secret of Wiki' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click();
+    expect(await secretOf()).not.toBe(first);
+    await entry.getByRole('button', { name: 'Disable Wiki' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await entry.getByText('Disabled', { exact: true }).waitFor();
+    expect(await entry.getByRole('button').count()).toBe(0);
+    expect(unexpected(opened)).toEqual([]);
+    await opened.close();
+  });
+
+  it('are for staff alone', async () => {
+    const opened = await web.open();
+    await signInAt(opened.page, '/settings/applications');
+    await opened.page.getByText('Only staff may see this page.').waitFor();
+    await opened.close();
+  });
+});
+
+describe('accessibility in both themes', () => {
+  it.each([1280, 320])('of the sign-in and the applications, %i pixels wide', async (width) => {
+    const { page, close } = await web.open({ bypassCSP: true, viewport: { width, height: 800 } });
+    const check = async (state: string) =>
+      expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
+    // A window that the browser does not let close itself.
+    await page.addInitScript('window.close = () => undefined');
+    for (const problem of ['', '?problem=expired', '?problem=inactive', '?problem=x']) {
+      await page.goto(`/sign-in${problem}`);
+      await button(page).waitFor();
+      await check(`sign-in${problem}`);
+    }
+    await signInAt(page, '/settings/applications', grace);
+    await page.getByRole('listitem').filter({ hasText: 'Tessera' }).waitFor();
+    const body = {
+      name: 'W'.repeat(100),
+      kind: 'confidential',
+      redirect_uris: [`https://${'w'.repeat(60)}.example/`],
+    };
+    const { data: client } = await web.stack.internal.post('/internal/clients', body);
+    const asked = new URLSearchParams({
+      client_id: client.client_id,
+      redirect_uri: 'https://other.example/',
+    });
+    expect((await fetch(`${web.stack.urls.identity}/oidc/authorize?${asked}`)).status).toBe(400);
+    await page.reload();
+    const refused = page.getByRole('listitem').filter({ hasText: client.client_id });
+    await refused.getByText('https://other.example/').waitFor();
+    await check('applications');
+    await page.getByRole('button', { name: 'New application' }).click();
+    const form = page.getByRole('dialog', { name: 'New application' });
+    await check('new application');
+    await form.getByLabel('Name').fill('Phone');
+    await form.getByLabel('Redirect URIs').fill('phone:/callback');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByText(/^must be/).waitFor();
+    await check('refused application');
+    await page.keyboard.press('Escape');
+    await refused.getByRole('button', { name: /^New secret of/ }).click();
+    await check('new secret');
+    await page.getByRole('dialog').getByRole('button', { name: 'New secret' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).waitFor();
+    await check('secret');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.goto('/sign-in?popup=1');
+    await page.getByText('You are signed in.').waitFor();
+    await check('signed in');
+    await page.goto('/settings/applications');
+    await page.getByRole('listitem').first().waitFor();
+    await web.stack.internal.delete(`/internal/identities/${grace.id}/sessions`);
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    await check('ended');
+    await page.evaluate('void (window.open = () => window)');
+    await button(page).click();
+    await page.getByRole('button', { name: 'Sign in without a window' }).waitFor();
+    await check('ended, with a window');
+    await close();
+  });
 });
