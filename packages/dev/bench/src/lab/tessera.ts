@@ -38,6 +38,7 @@ const unreached = '1000000';
 const environment = {
   identity: {
     METRICS_PORT: '0',
+    HOSTED_SIGN_IN: 'on',
     SIGN_IN_PAIR_LIMIT: unreached,
     SIGN_IN_EMAIL_LIMIT: unreached,
     SIGN_IN_IP_LIMIT: unreached,

@@ -1,3 +1,4 @@
+import { applicationRefresh, authorize, exchange } from '../contenders/applications.ts';
 import { bare, bareDocument, bareHttp, bareReads, bareRefreshes, bareSigning } from '../contenders/bare.ts';
 import {
   betterAuthNames,
@@ -14,7 +15,7 @@ import {
   oidcUserInfo,
   startOidc,
 } from '../contenders/oidc-provider.ts';
-import { before } from '../contenders/tessera.ts';
+import { before, tesseraContender } from '../contenders/tessera.ts';
 import { endpointRow, RowBuilder, type RowPlan } from './row-plan.ts';
 
 export const tokenRow = endpointRow({
@@ -63,6 +64,36 @@ export const refreshRow = endpointRow({
       );
     }
     row.add(startLimit(scope, signingLimitName, 'signing'), await bareRefreshes(lab, scope, tessera));
+  },
+});
+
+export const authorizeRow = endpointRow({
+  name: 'authorize',
+  endpoint: authorize,
+  title: 'Give a code to a browser that is signed in (`GET /oidc/authorize`)',
+  goals: [{ kind: 'ratio', of: before, atLeast: 0.9 }],
+  addReferences: async () => undefined,
+});
+
+const refreshOfApplication = 'a refresh by the application';
+const refreshOfPassword = 'a refresh (`POST /token/refresh`)';
+
+export const exchangeRow = endpointRow({
+  name: 'exchange',
+  endpoint: exchange,
+  title: 'Exchange a code (`POST /oidc/token`)',
+  goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
+    // An exchange takes at most 1.3 times as long as a refresh, which signs the same three tokens.
+    { kind: 'ratio', of: refreshOfApplication, atLeast: 0.77 },
+    // It signs no ID token.
+    { kind: 'ratio', of: refreshOfPassword },
+  ],
+  addReferences: async (row, { lab, tessera }) => {
+    row.add(
+      await tesseraContender(lab, tessera, applicationRefresh, { name: refreshOfApplication }),
+      await tesseraContender(lab, tessera, endpoints.refresh, { name: refreshOfPassword }),
+    );
   },
 });
 

@@ -1,6 +1,8 @@
 import { type BenchOptions, defaultRows, isSelected } from '../options.ts';
 import {
+  authorizeRow,
   discoveryRow,
+  exchangeRow,
   jwksRow,
   refreshRow,
   tokenRow,
@@ -37,6 +39,7 @@ function allRows(rows: number): RowPlan[] {
   const isScaled = rows > defaultRows;
   return [
     ...[tokenRow, loginStormRow, refreshRow, userInfoRow, jwksRow, discoveryRow],
+    ...[authorizeRow, exchangeRow],
     ...[getIssueRow, listIssuesRow, searchIssuesRow, coldGetIssueRow, coldListIssuesRow, verificationRow],
     ...replicatedEndpoints.map(replicasRow),
     ...(isScaled ? scaledEndpoints.map((endpoint) => scaleRow(endpoint, rows)) : []),
