@@ -7,7 +7,7 @@ import { exchange, nextCode, postForm, signInFor, type TestBrowser } from './sup
 import { type ServiceProcess, startService } from './support/service-process.ts';
 import { createTestDatabase } from './support/test-app.ts';
 
-const rounds = Number(process.env.EXCHANGE_ROUNDS ?? 5);
+const rounds = Number(process.env.EXCHANGE_ROUNDS ?? 2);
 
 describe('three processes on one database', () => {
   let services: ServiceProcess[];
