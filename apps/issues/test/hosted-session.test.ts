@@ -66,6 +66,14 @@ describe('a session of a hosted sign-in', () => {
         403,
         'cross_site_request',
       );
+    for (const advance of ['Sec-Purpose', 'Purpose', 'X-Moz'])
+      expectProblem(
+        await browser.send('get', path, { ...sameOrigin, [advance]: 'prefetch' }),
+        403,
+        'cross_site_request',
+      );
+    const head = app.http.head(path).set({ ...sameOrigin, Cookie: browser.cookie });
+    expect((await head).status).toBe(403);
     const other = await browser.send('get', `/app/oidc/sign-out?user=${randomUUID()}`, sameOrigin);
     expect([other.status, other.headers.location]).toEqual([303, `${publicBaseUrl}/issues`]);
     expect(await userOf(browser)).toBe(person.id);

@@ -45,15 +45,29 @@ export function sessionAccesses({
   const open: Access<undefined> = { headers, identify: assertOwnPage, answered };
   /** For navigations on the way to identity and back, which begin at another site or in a new tab. */
   const navigation: Access<undefined> = { headers, identify: assertNavigation, answered };
-  return { member, open, navigation };
+  /** For a navigation of the app's own pages that ends a session. */
+  const leaving: Access<undefined> = {
+    headers,
+    identify: (request) => {
+      assertWanted(request);
+      assertOwnPage(request);
+    },
+    answered,
+  };
+  return { member, open, navigation, leaving };
 }
 
-// The cookie of a flow protects the way back. Only a page of its own can be sent to identity and back, not an image.
-function assertNavigation({ method, headers: given }: IncomingMessage): undefined {
-  // A browser that loads a page in advance would use up the code, and the flow with it.
+// A browser that loads a page in advance would use up the code and the flow, or end the session.
+function assertWanted({ method, headers: given }: IncomingMessage): undefined {
   const purposes = [given['sec-purpose'], given.purpose, given['x-moz']].flat().join(' ');
   if (method === 'HEAD' || /\b(?:prefetch|prerender|preview)\b/i.test(purposes))
     throw crossSiteRequest('the page is loaded in advance');
+}
+
+// The cookie of a flow protects the way back. Only a page of its own can be sent to identity and back, not an image.
+function assertNavigation(request: IncomingMessage): undefined {
+  assertWanted(request);
+  const given = request.headers;
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = given;
   if (mode !== 'navigate' || destination !== 'document') throw crossSiteRequest('it is no navigation');
 }

@@ -41,7 +41,7 @@ export function createWebSessionRoutes(
   if (webSessions === undefined) return { routes: [], guards: {} };
   const { service: sessions, cookie, hosted } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
-  const { member, open, navigation } = sessionAccesses({
+  const { member, open, navigation, leaving } = sessionAccesses({
     sessions,
     cookie,
     publicBaseUrl,
@@ -74,7 +74,7 @@ export function createWebSessionRoutes(
     return [
       route(startHostedSignIn, { access: navigation }, start),
       route(finishHostedSignIn, { access: navigation }, finish),
-      route(signOutEverywhere, { access: open }, signOut),
+      route(signOutEverywhere, { access: leaving }, signOut),
       route(listAppClients, { ...staff, limit: reads }, clients.list),
       route(createAppClient, { ...staff, limit: writes, body }, clients.create),
       route(rotateAppClientSecret, { ...staff, limit: writes }, clients.rotate),
