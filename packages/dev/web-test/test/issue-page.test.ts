@@ -182,6 +182,91 @@ describe('an issue', () => {
   });
 });
 
+describe('relations', () => {
+  const panel = (page: Page) => page.getByRole('region', { name: 'Relations', exact: true });
+  const openDialog = async (page: Page, name: string, ...keys: string[]) => {
+    await panel(page).getByRole('button', { name: 'Add a relation' }).waitFor();
+    for (const key of keys) await page.keyboard.press(key);
+    const dialog = page.getByRole('dialog', { name });
+    await dialog.getByRole('combobox', { name: 'Search: Issue' }).waitFor();
+    return dialog;
+  };
+
+  it('are added by keys, found by words or number, undone, and seen at once in another browser', async () => {
+    const [own, other] = [
+      await ada.api.create({ title: 'The wagon is stuck' }),
+      await ada.api.create({ title: 'The locomotive is missing' }),
+    ];
+    const page = await web.openAs(ada, `/issues/${own.key}`);
+    const reader = await web.openAs(bob, `/issues/${other.key}`);
+    await panel(reader).getByText('None', { exact: true }).waitFor();
+    await page.bringToFront();
+    let dialog = await openDialog(page, `Relate ${own.key}`, 'M', 'M');
+    await page.keyboard.type('locomotive');
+    await dialog.getByRole('option', { name: other.key }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    const duplicate = panel(page).getByRole('link', { name: other.key });
+    await duplicate.waitFor();
+    await page.getByText(`${own.key} is a duplicate of ${other.key}`, { exact: true }).waitFor();
+    await panel(reader).getByRole('heading', { name: 'Duplicates' }).waitFor();
+    await panel(reader).getByRole('link', { name: own.key }).waitFor();
+    // Bob may not change the issue.
+    expect(await panel(reader).getByRole('button').count()).toBe(0);
+    await page.bringToFront();
+    await page.keyboard.press('Control+z');
+    await duplicate.waitFor({ state: 'detached' });
+    await panel(reader).getByText('None', { exact: true }).waitFor();
+    expect(await ada.api.relations(own.key)).toEqual([]);
+
+    // By its number; the list waits for what was typed.
+    await page.bringToFront();
+    dialog = await openDialog(page, `Relate ${own.key}`, 'M', 'B');
+    await page.keyboard.type(`${other.number}`);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await panel(page).getByRole('heading', { name: 'Blocked by' }).waitFor();
+    // The status of the other issue is that of the moment.
+    await ada.api.changeStatus(other.key, { status: 'RESOLVED' });
+    await panel(page)
+      .getByRole('link', { name: `Resolved ${other.key}` })
+      .waitFor();
+    await panel(page)
+      .getByRole('button', { name: `Remove: is blocked by ${other.key}` })
+      .click();
+    await panel(page).getByText('None', { exact: true }).waitFor();
+    await page.getByText(`Relation to ${other.key} removed`, { exact: true }).waitFor();
+    await page.keyboard.press('Control+z');
+    await panel(page).getByRole('link', { name: other.key }).click();
+    await page.getByRole('heading', { level: 1, name: 'The locomotive is missing' }).waitFor();
+    await panel(page).getByRole('heading', { name: 'Blocks' }).waitFor();
+  });
+
+  it('show the progress of sub-issues, and say in the dialog why one is refused', async () => {
+    const own = await ada.api.create({ title: 'The whole train' });
+    const parts: string[] = [];
+    for (const title of ['Wheel one', 'Wheel two', 'Wheel three']) {
+      const { key } = await ada.api.create({ title });
+      await ada.api.putRelation(own.key, { kind: 'parent', issue: key });
+      parts.push(key);
+    }
+    await ada.api.changeStatus(parts[1] ?? '', { status: 'RESOLVED' });
+    const page = await web.openAs(ada, `/issues/${parts[0]}`);
+    await panel(page).getByRole('heading', { name: 'Parent' }).waitFor();
+    const dialog = await openDialog(page, `Relate ${parts[0]}`, 'M', 'S');
+    await page.keyboard.type('whole train');
+    await dialog.getByRole('option', { name: own.key }).click();
+    await dialog.getByText(`${own.key} was not added. The relation would lead back`).waitFor();
+    await dialog.getByLabel(/is to the other issue$/).selectOption('is related to');
+    await dialog.getByRole('option', { name: own.key }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await panel(page).getByRole('heading', { name: 'Related to' }).waitFor();
+    await panel(page).getByRole('link', { name: own.key }).first().click();
+    await panel(page).getByText('1 of 3 done', { exact: true }).waitFor();
+    expect(await panel(page).getByRole('link').count()).toBe(4);
+  });
+});
+
 describe('an issue of others', () => {
   it('is read-only until the user takes it', async () => {
     const { key } = await ada.api.create({ title: 'Of Ada', description: 'Text' });
@@ -261,6 +346,12 @@ it.each([1280, 320])('the issue page is accessible in both themes, %i pixels wid
   await ada.api.sync(key);
   await ada.api.addComment(key, 'A comment');
   await ada.api.putLink(key, { type: 'invoice', ref: '2024-17', url: 'https://example.com/17' });
+  for (const kind of ['parent', 'blocks', 'duplicate'] as const)
+    for (const direction of ['outgoing', 'incoming'] as const) {
+      const issue = (await ada.api.create({ title: `It is ${direction} by ${kind}, and has a long title` }))
+        .key;
+      await ada.api.putRelation(key, { kind, direction, issue });
+    }
   const { page, close } = await web.open({ bypassCSP: true, viewport: { width, height: 800 } });
   const check = async (state: string) =>
     expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
@@ -277,6 +368,11 @@ it.each([1280, 320])('the issue page is accessible in both themes, %i pixels wid
   await page.getByRole('button', { name: 'Add a link' }).click();
   await page.getByRole('dialog', { name: 'New link' }).waitFor();
   await check('new link');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Add a relation' }).click();
+  await page.getByRole('combobox', { name: 'Search: Issue' }).fill('outgoing');
+  await page.getByRole('listbox', { name: 'Issue' }).getByRole('option').first().waitFor();
+  await check('new relation');
   await close();
 });
 

@@ -1,5 +1,6 @@
 import type { Activity, Person } from '@tessera/contracts';
 import { dayName, personName, priorityNames, statusNames } from '../messages.ts';
+import { sayingOf } from './relation-sides.ts';
 import { fieldName } from './use-issue-changes.ts';
 
 interface ActivityText {
@@ -63,20 +64,10 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-const relations: Readonly<Record<string, readonly [outgoing: string, incoming: string]>> = {
-  blocks: ['blocks', 'is blocked by'],
-  parent: ['is the parent of', 'is a part of'],
-  relates: ['is related to', 'is related to'],
-  duplicate: ['is a duplicate of', 'is duplicated by'],
-};
-
 /** Says what an issue is to another one. */
 function relationText(value: unknown): string {
-  const [outgoing, incoming] = relations[String(member(value, 'relation'))] ?? [
-    'is related to',
-    'is related to',
-  ];
-  return `${member(value, 'direction') === 'incoming' ? incoming : outgoing} #${String(member(value, 'number'))}`;
+  const says = sayingOf(member(value, 'relation'), member(value, 'direction'));
+  return `${says} #${String(member(value, 'number'))}`;
 }
 
 const linkName = (link: unknown) => `${String(member(link, 'type') ?? '')} ${isolated(member(link, 'ref'))}`;

@@ -1,5 +1,6 @@
 import type { Issue } from '@tessera/contracts';
 import { IssueLinks } from './issue-links.tsx';
+import { IssueRelations } from './issue-relations.tsx';
 import { MoveIssue } from './move-issue.tsx';
 import { SyncPanel } from './sync-panel.tsx';
 import { WatchButton } from './watch-button.tsx';
@@ -10,6 +11,7 @@ export function IssueExtras({ issue }: { issue: Issue }) {
     <>
       <WatchButton issue={issue} />
       <MoveIssue issue={issue} />
+      <IssueRelations issue={issue} />
       <IssueLinks issue={issue} />
       {issue.sync.state !== 'not_configured' && <SyncPanel issue={issue} />}
     </>

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
-import type { IssueEvent } from '@tessera/contracts';
+import type { IssueEvent, Relation } from '@tessera/contracts';
 import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { isRepeated, refreshIssue, sessionQuery } from '../http/queries.ts';
@@ -77,6 +77,12 @@ const readAll = (client: QueryClient) =>
 function refresh(client: QueryClient, changed: readonly string[]): void {
   for (const key of changed) void refreshIssue(client, key);
   void client.invalidateQueries({ queryKey: ['counts'] });
+  // An issue shows the titles and statuses of those that are related to it.
+  void client.invalidateQueries({
+    queryKey: ['relations'],
+    predicate: ({ state }) =>
+      (state.data as Relation[] | undefined)?.some(({ issue }) => changed.includes(issue.key)) === true,
+  });
   for (let begin = 0; begin < changed.length; begin += maxKeys)
     for (const queryKey of shownLists(client))
       refreshList(client, queryKey, changed.slice(begin, begin + maxKeys)).catch(() =>

@@ -1,9 +1,9 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { Issue } from '@tessera/contracts';
 import { Command } from 'cmdk';
 import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useState } from 'react';
-import { findPeople, listIssues } from '../http/api.ts';
+import { findPeople } from '../http/api.ts';
+import { useFoundIssues } from '../issue-list/found-issues.ts';
 import { personName } from '../messages.ts';
 import { type Command as PageCommand, shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
@@ -11,7 +11,6 @@ import { StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
 import { useSettled } from '../shell/use-settled.ts';
 
-const found = 8;
 const isKey = /^[a-z]+-\d{1,9}$/i;
 const assigning = /^assign(?:ee)?(?: to)? (.+)$/i;
 const groups = ['Issue', 'Go to', 'Settings', 'Commands'] as const;
@@ -43,17 +42,7 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
       ...matching.filter((command) => (command.group ?? 'Commands') === group),
     ].map((command) => ({ ...command, group })),
   );
-  const [settled, settle] = useSettled(words);
-  const { data, isError, isPlaceholderData } = useQuery({
-    queryKey: ['palette', settled],
-    queryFn: ({ signal }) => listIssues({ search: settled }, undefined, signal),
-    enabled: settled.length > 1,
-    placeholderData: keepPreviousData,
-  });
-  const recent = useRecentIssues();
-  const issues = words.length > 1 ? (data?.items.slice(0, found) ?? []) : words === '' ? recent : [];
-  const isPending =
-    words.length > 1 && !isError && (settled !== words || isPlaceholderData || data === undefined);
+  const { issues, isPending, isError, settle } = useFoundIssues(words);
   // After the dialog has given back the focus.
   const choose = (run: () => void) => () => {
     onClose();
@@ -176,14 +165,4 @@ function useNamedPeople(commands: readonly PageCommand[], words: string): PageCo
     name: `Assign to ${personName(person)} (${person.username})`,
     run: () => assign(person),
   }));
-}
-
-/** The issues that were opened last in this tab. */
-function useRecentIssues(): Issue[] {
-  return useQueryClient()
-    .getQueryCache()
-    .findAll({ queryKey: ['issue'] })
-    .sort((one, other) => other.state.dataUpdatedAt - one.state.dataUpdatedAt)
-    .flatMap(({ state }) => (state.data === undefined ? [] : [state.data as Issue]))
-    .slice(0, 5);
 }

@@ -5,7 +5,7 @@ import { focusFirst } from '../shell/dialog.tsx';
 
 type Due = Pick<IssueRow, 'due_on' | 'status'>;
 
-const isDone = ({ status }: Due) => status === 'RESOLVED' || status === 'CLOSED';
+export const isDone = ({ status }: Pick<Due, 'status'>) => status === 'RESOLVED' || status === 'CLOSED';
 
 /** Whether an open issue was due before today. */
 export const isOverdue = (issue: Due) =>

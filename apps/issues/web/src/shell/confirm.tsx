@@ -59,7 +59,7 @@ export function Confirm({ name, label, title, text, action }: ConfirmProps) {
 }
 
 /** Returns a function that finds where to go on when the entry of a list is gone: at the one in its place, or before it. */
-function neighbourOf(button: HTMLElement | null): () => HTMLElement | null | undefined {
+export function neighbourOf(button: HTMLElement | null): () => HTMLElement | null | undefined {
   const item = button?.closest('li');
   const list = item?.parentElement;
   const place = item ? [...(list?.children ?? [])].indexOf(item) : -1;
