@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Issue, parentLevelsMax, relationsMax } from '@tessera/contracts';
+import {
+  guestRelationsMax,
+  guestRelationsOfOneMax,
+  type Issue,
+  parentLevelsMax,
+  relationsMax,
+} from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, etagOf, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -148,5 +154,40 @@ describe('relations of issues', () => {
     expectInvalidFields(await relate(one, 'relates', two), ['issue']);
     expectInvalidFields(await relate(two, 'relates', one), ['issue']);
     expect(await list(one)).toHaveLength(relationsMax);
+  });
+
+  it('by people who may not change an issue leave half of its list to those who may', async () => {
+    const [one, two] = (await issues(2)) as [Issue, Issue];
+    const own = await Promise.all(Array.from({ length: guestRelationsOfOneMax + 1 }, () => createIssue(bob)));
+    // In both directions.
+    for (const [index, issue] of own.slice(1).entries())
+      await relate(
+        issue,
+        'blocks',
+        one,
+        { direction: index % 2 === 0 ? 'incoming' : 'outgoing' },
+        bob,
+      ).expect(201);
+    expectInvalidFields(await relate(own[0] as Issue, 'relates', one, {}, bob), ['issue']);
+    // The same relation as before is none more, and another person has the same number.
+    await relate(own[1] as Issue, 'blocks', one, { direction: 'incoming' }, bob).expect(200);
+    const cat = await aPerson(apps[0]);
+    await relate(await createIssue(cat), 'relates', one, {}, cat).expect(201);
+    await apps[0].sql(
+      `WITH i AS (
+         INSERT INTO issues (id, title, description, priority, reporter_id)
+         SELECT gen_random_uuid(), 'x', '', 'LOW', $1 FROM generate_series(1, $3::int) RETURNING id
+       ) INSERT INTO issue_relations (id, source_id, target_id, kind, created_by, guest_of)
+         SELECT gen_random_uuid(), id, $2, 'blocks', gen_random_uuid(), $2 FROM i`,
+      [ann.id, one.id, guestRelationsMax - guestRelationsOfOneMax - 1],
+    );
+    const dan = await aPerson(apps[0]);
+    expectInvalidFields(await relate(await createIssue(dan), 'relates', one, {}, dan), ['issue']);
+    // The people of the issue add others, also one of Bob's, and remove those of Bob.
+    await relate(one, 'relates', two).expect(201);
+    await relate(one, 'duplicate', own[0] as Issue).expect(201);
+    const [first] = await list(one);
+    await ann.delete(path(one, first.id)).expect(204);
+    await relate(own[0] as Issue, 'relates', one, {}, bob).expect(201);
   });
 });

@@ -1,4 +1,11 @@
-import { parentLevelsMax, type RelationKind, relationChainMax, relationsMax } from '@tessera/contracts';
+import {
+  guestRelationsMax,
+  guestRelationsOfOneMax,
+  parentLevelsMax,
+  type RelationKind,
+  relationChainMax,
+  relationsMax,
+} from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
@@ -9,6 +16,9 @@ export interface RelationEnds {
   kind: RelationKind;
   sourceId: string;
   targetId: string;
+  createdBy: string;
+  /** The one of both issues that this person may not change. */
+  guestOf: string | null;
 }
 
 /** What a relation would do, under the lock of all relations. */
@@ -16,6 +26,8 @@ export interface RelationCheck {
   /** The id of the same relation, if it is there. */
   existing: string | null;
   hasTooMany: boolean;
+  /** People who may not change one of the issues have added too many relations to it. */
+  hasTooManyGuests: boolean;
   isCycle: boolean;
   isTooLong: boolean;
   hasParent: boolean;
@@ -34,8 +46,18 @@ function hasMany(id: string): Prisma.Sql {
     UNION ALL (SELECT FROM issue_relations WHERE target_id = ${id}::uuid LIMIT ${count(relationsMax)})) few)`;
 }
 
+function hasManyGuests({ guestOf, createdBy }: RelationEnds): Prisma.Sql {
+  if (guestOf === null) return Prisma.sql`false`;
+  const of = Prisma.sql`${guestOf}::uuid`;
+  return Prisma.sql`(
+    SELECT count(*) >= ${count(guestRelationsMax)}
+        OR count(*) FILTER (WHERE created_by = ${createdBy}::uuid) >= ${count(guestRelationsOfOneMax)}
+      FROM issue_relations WHERE (source_id = ${of} OR target_id = ${of}) AND guest_of = ${of})`;
+}
+
 /** Checks a relation. It follows at most `relationChainMax` issues. */
-export function checkRelation({ kind, sourceId, targetId }: RelationEnds): Prisma.Sql {
+export function checkRelation(ends: RelationEnds): Prisma.Sql {
+  const { kind, sourceId, targetId } = ends;
   const [source, target] = [Prisma.sql`${sourceId}::uuid`, Prisma.sql`${targetId}::uuid`];
   const type = Prisma.sql`${kind}::issue_relation_kind`;
   const isSame = (from: Prisma.Sql, to: Prisma.Sql) =>
@@ -64,6 +86,7 @@ export function checkRelation({ kind, sourceId, targetId }: RelationEnds): Prism
     )
     SELECT (SELECT id FROM issue_relations WHERE ${same} LIMIT 1) AS existing,
            ${hasMany(sourceId)} OR ${hasMany(targetId)} AS "hasTooMany",
+           ${hasManyGuests(ends)} AS "hasTooManyGuests",
            EXISTS (SELECT FROM chain WHERE id = ${source}) AS "isCycle",
            (SELECT count(*) FROM chain) > ${count(relationChainMax)} AS "isTooLong",
            ${kind === 'parent'}::boolean AND EXISTS (
@@ -72,10 +95,11 @@ export function checkRelation({ kind, sourceId, targetId }: RelationEnds): Prism
              + (SELECT max(level) FROM (SELECT level FROM below LIMIT ${count(relationChainMax + 1)}) b), 0)::int AS levels`;
 }
 
-export function insertRelation({ kind, sourceId, targetId }: RelationEnds, createdBy: string): Prisma.Sql {
+export function insertRelation({ kind, sourceId, targetId, createdBy, guestOf }: RelationEnds): Prisma.Sql {
   return Prisma.sql`
-    INSERT INTO issue_relations (id, source_id, target_id, kind, created_by)
-    VALUES (${uuidv7()}::uuid, ${sourceId}::uuid, ${targetId}::uuid, ${kind}::issue_relation_kind, ${createdBy}::uuid)
+    INSERT INTO issue_relations (id, source_id, target_id, kind, created_by, guest_of)
+    VALUES (${uuidv7()}::uuid, ${sourceId}::uuid, ${targetId}::uuid, ${kind}::issue_relation_kind, ${createdBy}::uuid,
+            ${guestOf}::uuid)
     RETURNING id`;
 }
 

@@ -38,6 +38,8 @@ export type Decide<Seen, Change = IssueChange> = (
 
 /** A relation to write, in the direction of an issue. `assertAllowed` may throw. */
 export interface WantedRelation extends Pick<StoredRelation, 'kind' | 'direction'> {
+  /** The person may not change the other issue. */
+  isGuest: boolean;
   assertAllowed: (check: RelationCheck) => void;
 }
 
@@ -148,15 +150,15 @@ export class IssueWriter {
   ): Promise<{ id: string; isNew: boolean }> {
     return this.#database.$transaction(async (transaction) => {
       const [issue, related] = await this.#lockPair([reference, other], transaction);
-      const { kind, direction, assertAllowed } = decide(issue, related);
+      const { kind, direction, isGuest, assertAllowed } = decide(issue, related);
       if (issue === undefined || related === undefined) throw new Error('decided without an issue');
       const [sourceId, targetId] = direction === 'outgoing' ? [issue.id, related.id] : [related.id, issue.id];
-      const ends = { kind, sourceId, targetId };
+      const ends = { kind, sourceId, targetId, createdBy: by.actorId, guestOf: isGuest ? related.id : null };
       const [check] = await transaction.$queryRaw<RelationCheck[]>(checkRelation(ends));
       if (check === undefined) throw new Error('a check is one row');
       if (check.existing !== null) return { id: check.existing, isNew: false };
       assertAllowed(check);
-      const [row] = await transaction.$queryRaw<{ id: string }[]>(insertRelation(ends, by.actorId));
+      const [row] = await transaction.$queryRaw<{ id: string }[]>(insertRelation(ends));
       await this.#writeRelation('new', { kind, direction }, [issue, related], by, transaction);
       return { id: row?.id ?? '', isNew: true };
     });

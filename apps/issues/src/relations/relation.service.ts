@@ -1,8 +1,15 @@
-import { parentLevelsMax, type RelationDirection, type RelationKind, relationsMax } from '@tessera/contracts';
+import {
+  guestRelationsMax,
+  guestRelationsOfOneMax,
+  parentLevelsMax,
+  type RelationDirection,
+  type RelationKind,
+  relationsMax,
+} from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
-import { assertMay } from '../issue-core/issue-access.ts';
+import { assertMay, may } from '../issue-core/issue-access.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
 import type { StoredRelation } from '../issue-core/relation.ts';
@@ -56,7 +63,7 @@ export class RelationService {
       if (related === undefined) throw validationProblem([{ field: 'issue', message: 'is not an issue' }]);
       if (related.id === found.id)
         throw validationProblem([{ field: 'issue', message: 'must be another issue' }]);
-      return { kind, direction, assertAllowed };
+      return { kind, direction, isGuest: !may(actor, 'update', related), assertAllowed };
     });
     const issue = assertFound(await this.#reader.find(reference));
     const relation = (await this.list(reference)).find((one) => one.id === id);
@@ -80,7 +87,8 @@ export class RelationService {
   }
 }
 
-function assertAllowed({ hasTooMany, isCycle, isTooLong, hasParent, levels }: RelationCheck): void {
+function assertAllowed(check: RelationCheck): void {
+  const { hasTooMany, hasTooManyGuests, isCycle, isTooLong, hasParent, levels } = check;
   if (isCycle) throw refused('relation_cycle', 'The relation would lead back to the issue.');
   if (hasParent) throw refused('parent_exists', 'The issue has a parent already.');
   if (isTooLong || levels > parentLevelsMax)
@@ -88,6 +96,14 @@ function assertAllowed({ hasTooMany, isCycle, isTooLong, hasParent, levels }: Re
   if (hasTooMany)
     throw validationProblem([
       { field: 'issue', message: `must be at most ${relationsMax} relations on one issue` },
+    ]);
+  // Otherwise one person could fill the list of another's issue with issues of their own.
+  if (hasTooManyGuests)
+    throw validationProblem([
+      {
+        field: 'issue',
+        message: `must have at most ${guestRelationsMax} relations by people who may not change it, ${guestRelationsOfOneMax} by each`,
+      },
     ]);
 }
 

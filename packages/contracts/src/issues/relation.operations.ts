@@ -23,6 +23,10 @@ export type RelationDirection = z.infer<typeof directionSchema>;
 
 /** Maximum number of relations of an issue. */
 export const relationsMax = 100;
+/** Maximum number of them that people have added who may not change the issue, so that its own people have the rest. */
+export const guestRelationsMax = 50;
+/** Maximum number of these by one person. */
+export const guestRelationsOfOneMax = 10;
 /** Maximum number of levels of parents, with the first issue and the last one. */
 export const parentLevelsMax = 5;
 /** Maximum number of issues that follow an issue by relations of one kind. */
@@ -85,7 +89,7 @@ export const putRelation = operation({
   method: 'POST',
   path,
   summary: 'Relate an issue to another one',
-  description: `Changes nothing if both are related so already. \`blocks\`, \`parent\` and \`duplicate\` must not lead back to the issue. An issue has at most ${relationsMax} relations and one parent; parents have at most ${parentLevelsMax} levels. The history of both issues has the relation.`,
+  description: `Changes nothing if both are related so already. \`blocks\`, \`parent\` and \`duplicate\` must not lead back to the issue. An issue has at most ${relationsMax} relations and one parent; people who may not change it add at most ${guestRelationsMax} of them, each ${guestRelationsOfOneMax}; parents have at most ${parentLevelsMax} levels. The history of both issues has the relation.`,
   headers: preconditionHeaders,
   body: { schema: putRelationSchema, example: { kind: 'blocks', issue: 'ISS-2' } },
   responses: {
