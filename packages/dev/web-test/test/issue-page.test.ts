@@ -77,6 +77,57 @@ describe('comments', () => {
   });
 });
 
+describe('a text', () => {
+  it('gets bold, italic and linked words and the next items of lists by keys, and the numbers of issues after #', async () => {
+    const { key } = await ada.api.create({ title: 'Written by keys' });
+    const named = await ada.api.create({ title: 'Nightingale sings' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    const field = page.getByLabel('Comment');
+    const type = (one: string) => field.press(one);
+    await field.pressSequentially('old');
+    for (const one of ['Control+a', 'Control+b', 'Control+i']) await type(one);
+    expect(await field.inputValue()).toBe('**_old_**');
+    for (const one of ['Control+i', 'Control+b']) await type(one);
+    expect(await field.inputValue()).toBe('old');
+    await type('Control+k');
+    await field.pressSequentially('https://example.com/a');
+    expect(await field.inputValue()).toBe('[old](https://example.com/a)');
+    // It is undone as typing is.
+    await field.fill('');
+    await field.pressSequentially('- [x] one');
+    await type('Enter');
+    await field.pressSequentially('two');
+    await type('Enter');
+    await type('Enter');
+    await field.pressSequentially('9. nine');
+    await type('Enter');
+    expect(await field.inputValue()).toBe('- [x] one\n- [ ] two\n9. nine\n10. ');
+    await type('Control+z');
+    expect(await field.inputValue()).toBe('- [x] one\n- [ ] two\n9. nine');
+    await field.fill('');
+    await field.pressSequentially('See #nighting');
+    const list = page.getByRole('listbox', { name: 'Issues to name' });
+    await list.getByRole('option', { name: named.key }).waitFor();
+    await type('Enter');
+    await list.waitFor({ state: 'detached' });
+    expect(await field.inputValue()).toBe(`See #${named.number} `);
+    await type('Control+Enter');
+    await page
+      .locator('.comment')
+      .getByRole('link', { name: `#${named.number}` })
+      .waitFor();
+    // The newest comment, then what is selected.
+    await page.keyboard.press('r');
+    expect(await field.inputValue()).toBe(`> See #${named.number}\n\n`);
+    await page.keyboard.type('Yes');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('.comment blockquote').waitFor();
+    await page.evaluate(`getSelection().selectAllChildren(document.querySelector('.comment blockquote'))`);
+    await page.keyboard.press('r');
+    expect(await field.inputValue()).toBe(`> See #${named.number}\n\n`);
+  });
+});
+
 describe('an issue', () => {
   it('shows what changed in a text, line by line', async () => {
     const { key } = await ada.api.create({ title: 'Texts', description: 'First\nSecond\nThird' });

@@ -1,11 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query';
-import type { Issue } from '@tessera/contracts';
+import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
+import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { call } from '../http/api.ts';
+import { call, type Page } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { refreshIssue } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { applyEdit, quoteEdit } from '../markdown/text-edits.ts';
+import { ofIssue, useCommands } from '../shell/commands.ts';
 import { notifyDone, takeBack } from '../shell/toasts.tsx';
 
 export const commentFieldId = 'new-comment';
@@ -16,6 +18,16 @@ export function CommentForm({ issue }: { issue: Issue }) {
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const { text } = comment.draft;
+
+  const quote = () => {
+    const field = document.getElementById(commentFieldId);
+    if (!(field instanceof HTMLTextAreaElement)) return;
+    const pages = client.getQueryData<InfiniteData<Page<Comment>>>(['comments', issue.key])?.pages;
+    const quoted = selectedText() ?? pages?.[0]?.items[0]?.body;
+    if (quoted === undefined) field.focus();
+    else applyEdit(field, quoteEdit(field.value, quoted));
+  };
+  useCommands(ofIssue([{ key: 'r', name: 'Quote the selected text or the newest comment', run: quote }]));
 
   const submit = async () => {
     if (isBusy || text.trim() === '') return;
@@ -85,4 +97,12 @@ export function CommentForm({ issue }: { issue: Issue }) {
       </div>
     </form>
   );
+}
+
+/** What is selected in the description or a comment. */
+function selectedText(): string | undefined {
+  const selection = getSelection();
+  const within = selection?.anchorNode?.parentElement?.closest('.markdown');
+  const text = selection?.toString().trim() ?? '';
+  return within == null || text === '' ? undefined : text;
 }

@@ -2,7 +2,8 @@ import '../styles/editor.css';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { onKey } from '../shell/keys.ts';
 import { MarkdownView } from './markdown-view.tsx';
-import { useMentions } from './use-mentions.tsx';
+import { applyEdit, editOfKey, nextItem } from './text-edits.ts';
+import { useCompletion } from './use-completion.tsx';
 
 interface MarkdownEditorProps {
   label: string;
@@ -18,7 +19,7 @@ interface MarkdownEditorProps {
   hasFocus?: boolean;
 }
 
-/** A field for Markdown with a preview. Ctrl+Enter sends. */
+/** A field for Markdown with a preview. Ctrl+Enter sends; the keys of `editOfKey` change what is selected. */
 export function MarkdownEditor(props: MarkdownEditorProps) {
   const {
     label,
@@ -34,7 +35,7 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
   const [isPreview, setPreview] = useState(false);
   const ownField = useRef<HTMLTextAreaElement>(null);
   const field = props.field ?? ownField;
-  const mentions = useMentions(field, onChange);
+  const completion = useCompletion(field, onChange);
   useEffect(() => {
     if (!hasFocus) return;
     field.current?.focus();
@@ -67,23 +68,33 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           placeholder={placeholder}
           onChange={({ target }) => {
             onChange(target.value);
-            mentions.look(target);
+            completion.look(target);
           }}
-          onBlur={mentions.close}
-          {...mentions.attributes}
+          onBlur={completion.close}
+          {...completion.attributes}
           onKeyDown={onKey((key, event) => {
             const isWithModifier = event.ctrlKey || event.metaKey;
-            if (mentions.press(key, isWithModifier)) {
+            const area = event.currentTarget as HTMLTextAreaElement;
+            const isPlain = !event.shiftKey && !event.altKey;
+            const edit = !isPlain
+              ? undefined
+              : isWithModifier
+                ? editOfKey(key, area)
+                : key === 'Enter'
+                  ? nextItem(area)
+                  : undefined;
+            if (completion.press(key, isWithModifier)) {
               // The list has taken the key.
             } else if (key === 'Enter' && isWithModifier) onSubmit();
             else if (key === 'Escape' && onCancel !== undefined) onCancel();
+            else if (edit !== undefined) applyEdit(area, edit);
             else return;
             event.preventDefault();
             event.stopPropagation();
           })}
         />
       )}
-      {mentions.list}
+      {completion.list}
     </div>
   );
 }

@@ -1,12 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { User } from '@tessera/contracts';
 import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
 import { findPeople } from '../http/api.ts';
+import { useFoundIssues } from '../issue-list/found-issues.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { StatusMark } from '../shell/icons.tsx';
 import { useSettled } from '../shell/use-settled.ts';
 
-interface Mentions {
+interface Completion {
   /** Handles a key of the list. @returns whether the key belonged to the list */
   press: (key: string, isWithModifier: boolean) => boolean;
   /** To call after the text or the caret has moved. */
@@ -20,14 +21,25 @@ interface Mentions {
 // A text without such an end needs no grammar, which is loaded with the first `@`.
 const maybeStarted = /@[\p{L}\p{N}\p{M}_.+-]{0,150}$/u;
 const longest = 151;
+// A `#` after another one, or in a word or an address, begins no number.
+const startedIssue = /(?<![\p{L}\p{N}_/#&@.-])#([\p{L}\p{N}\p{M}_-]{1,50})$/u;
 const shown = 6;
 
-/** Completes `@username` in a text with the people of the service. */
-export function useMentions(
+interface Offer {
+  id: string;
+  /** Replaces what was typed after the sign. */
+  text: string;
+  content: ReactNode;
+}
+
+/** Completes `@username` in a text with the people of the service, and `#` with a number or words with issues. */
+export function useCompletion(
   field: RefObject<HTMLTextAreaElement | null>,
   onChange: (value: string) => void,
-): Mentions {
+): Completion {
   const [word, setWord] = useState<string>();
+  /** The words after a `#`. */
+  const [issueWord, setIssueWord] = useState<string>();
   const [active, setActive] = useState(0);
   const caret = useRef<number>(undefined);
   const looks = useRef(0);
@@ -42,20 +54,57 @@ export function useMentions(
   });
   const isPlaceholderData = isEarlier || settled !== word;
   const words = (word ?? '').toLowerCase();
-  const people = data
-    .filter(({ name, username }) => !isPlaceholderData || `${username} ${name}`.toLowerCase().includes(words))
-    .slice(0, shown);
-  const isOpen = word !== undefined && people.length > 0;
+  const people =
+    word === undefined
+      ? []
+      : data
+          .filter(
+            ({ name, username }) => !isPlaceholderData || `${username} ${name}`.toLowerCase().includes(words),
+          )
+          .slice(0, shown);
+  const { issues } = useFoundIssues(issueWord ?? '');
+  const offers: Offer[] =
+    issueWord === undefined
+      ? people.map((person) => ({
+          id: person.id,
+          text: person.username,
+          content: (
+            <span className="person">
+              <Avatar person={person} />
+              <span className="person-name" dir="auto">
+                {personName(person)}
+              </span>
+              <span className="muted">@{person.username}</span>
+            </span>
+          ),
+        }))
+      : issues.slice(0, shown).map(({ id, key, title, status }) => ({
+          id,
+          // Its number stays when it moves to another project.
+          text: key.slice(key.lastIndexOf('-') + 1),
+          content: (
+            <>
+              <StatusMark status={status} />
+              <span className="muted">{key}</span>
+              <span className="person-name" dir="auto">
+                {title}
+              </span>
+            </>
+          ),
+        }));
+  const isOpen = offers.length > 0;
   const close = () => {
     looks.current += 1;
     setWord(undefined);
+    setIssueWord(undefined);
   };
 
-  const insert = (person: User | undefined) => {
+  const insert = (offer: Offer | undefined) => {
     const { current } = field;
-    if (current === null || person === undefined) return;
+    if (current === null || offer === undefined) return;
     const { value, selectionStart } = current;
-    const before = `${value.slice(0, selectionStart - (word?.length ?? 0))}${person.username} `;
+    const typed = (issueWord ?? word ?? '').length;
+    const before = `${value.slice(0, selectionStart - typed)}${offer.text} `;
     onChange(before + value.slice(selectionStart));
     close();
     caret.current = before.length;
@@ -71,16 +120,22 @@ export function useMentions(
   return {
     press: (key, isWithModifier) => {
       if (!isOpen) return false;
-      if (key === 'ArrowDown') setActive((active + 1) % people.length);
-      else if (key === 'ArrowUp') setActive((active + people.length - 1) % people.length);
-      else if ((key === 'Enter' && !isWithModifier) || key === 'Tab') insert(people[active]);
+      if (key === 'ArrowDown') setActive((active + 1) % offers.length);
+      else if (key === 'ArrowUp') setActive((active + offers.length - 1) % offers.length);
+      else if ((key === 'Enter' && !isWithModifier) || key === 'Tab') insert(offers[active]);
       else if (key === 'Escape') close();
       else return false;
       return true;
     },
     look: ({ value, selectionStart }) => {
       const before = value.slice(Math.max(0, selectionStart - longest), selectionStart);
-      if (!maybeStarted.test(before)) return close();
+      if (!maybeStarted.test(before)) {
+        close();
+        setIssueWord(startedIssue.exec(before)?.[1]);
+        setActive(0);
+        return;
+      }
+      setIssueWord(undefined);
       looks.current += 1;
       const look = looks.current;
       import('@tessera/contracts/markdown').then(
@@ -99,27 +154,26 @@ export function useMentions(
       ...(isOpen && { 'aria-controls': `${id}-list`, 'aria-activedescendant': `${id}-${active}` }),
     },
     list: isOpen && (
-      <div role="listbox" id={`${id}-list`} aria-label="People to mention" className="mentions">
-        {people.map((person, index) => (
+      <div
+        role="listbox"
+        id={`${id}-list`}
+        aria-label={issueWord === undefined ? 'People to mention' : 'Issues to name'}
+        className="mentions"
+      >
+        {offers.map((offer, index) => (
           // The field keeps the focus and handles the keys.
           <div
-            key={person.id}
+            key={offer.id}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === active}
             className={index === active ? 'option active' : 'option'}
             onPointerDown={(event) => {
               event.preventDefault();
-              insert(person);
+              insert(offer);
             }}
           >
-            <span className="person">
-              <Avatar person={person} />
-              <span className="person-name" dir="auto">
-                {personName(person)}
-              </span>
-              <span className="muted">@{person.username}</span>
-            </span>
+            {offer.content}
           </div>
         ))}
       </div>
