@@ -120,6 +120,8 @@ describe('POST /internal/clients', () => {
     'http://[::2]/callback',
     'http://127.1/callback',
     'ws://app.example/',
+    "https://app.example/callback?a='",
+    `https://app.example/callback?${'&'.repeat(51)}`,
   ])('refuses the redirect URI %j', async (uri) => {
     expectInvalidFields(await create({ ...wiki, redirect_uris: [uri] }), ['redirect_uris.0']);
   });

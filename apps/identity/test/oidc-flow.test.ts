@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreatedClient, Identity } from '@tessera/contracts';
 import { createLocalJWKSet, jwtVerify } from 'jose';
+import type { Response } from 'supertest';
 import { createClient, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import {
@@ -127,5 +128,75 @@ describe('a sign-in from the application and back', () => {
     const { body } = await exchange(app, other, code).expect(200);
     expect(claimsOf(body.id_token).aud).toBe(other.client_id);
     expect(claimsOf(body.access_token).aud).toBe(`${oidcIssuer}/userinfo`);
+  });
+});
+
+describe('the pages for the longest requests of an application', () => {
+  const address = `https://app.example/${'&'.repeat(50)}${'x'.repeat(1_930)}`;
+  let third: CreatedClient;
+  beforeAll(async () => {
+    const addresses = { redirect_uris: [address], post_logout_redirect_uris: [address] };
+    third = await createClient(app, { ...addresses, is_first_party: false, name: '"'.repeat(100) });
+  });
+
+  /** The longest text of a character that a request may have. */
+  const longest = async (send: (text: string) => Promise<{ status: number }>, character: string) => {
+    let [length, refused] = [0, 5_000];
+    while (refused - length > 1) {
+      const middle = (length + refused) >> 1;
+      const { status } = await send(character.repeat(middle));
+      if (status === 200) length = middle;
+      else refused = middle;
+    }
+    expect(length).toBeGreaterThan(200);
+    return character.repeat(length);
+  };
+
+  it.each(['a', '"', '&', '€', '😀', '\u0001', '%'])('have at most 15 kB, with %j', async (character) => {
+    const browser = new TestBrowser(app);
+    const sizes: number[] = [];
+    const measure = (page: Response) => {
+      sizes.push(Buffer.byteLength(page.text));
+      return page;
+    };
+    for (const name of ['state', 'ui_locales', 'scope']) {
+      browser.cookie = undefined;
+      const ask = (text: string) => {
+        const value = name === 'scope' ? `openid ${text}` : text;
+        const hint = character.repeat(320).slice(0, 320);
+        const given = { redirect_uri: address, login_hint: hint, [name]: value };
+        return browser.get('/oidc/authorize', authorizationOf(third, aVerifier().challenge, given));
+      };
+      const text = await longest(ask, character);
+      const page = measure(await ask(text));
+      measure(await browser.submit(page, { email: character.repeat(150), password: 'wrong one' }));
+      const consent = measure(await browser.submit(page, person));
+      const denied = measure(await browser.submit(consent, { decision: 'deny' }));
+      expect(parametersOf(nextOf(denied))).toMatchObject({
+        error: 'access_denied',
+        state: name === 'state' ? text : 'state-1',
+      });
+      if (name === 'scope') continue;
+      const end = (value: string) => {
+        const out = { client_id: third.client_id, post_logout_redirect_uri: address };
+        return browser.get('/oidc/logout', { ...out, [name]: value });
+      };
+      const asked = measure(await end(await longest(end, character)));
+      measure(await browser.submit(asked, { decision: 'sign_out' }));
+    }
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(15 * 1024);
+  });
+
+  it.each<Record<string, string>>([
+    { state: '"'.repeat(1_366) },
+    { login_hint: 'a'.repeat(321) },
+    { ui_locales: 'x'.repeat(4_000), scope: `openid ${'s'.repeat(4_000)}` },
+  ])('are not shown for longer ones, of which the application hears', async (given) => {
+    const response = await new TestBrowser(app).get(
+      '/oidc/authorize',
+      authorizationOf(client, aVerifier().challenge, given),
+    );
+    const { error, state } = parametersOf(nextOf(response));
+    expect([error, state]).toEqual(['invalid_request', given.state === undefined ? 'state-1' : undefined]);
   });
 });

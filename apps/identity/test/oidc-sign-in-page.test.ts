@@ -7,6 +7,7 @@ import {
   authorizationOf,
   aVerifier,
   exchange,
+  formOf,
   hiddenFields,
   nextOf,
   signInFor,
@@ -132,8 +133,20 @@ describe('the sign-in page', () => {
     expect(nextOf(await browser.submit(wrong, person)).searchParams.get('state')).toBe('one');
   });
 
+  it('carries the person whom an ID token names, and not the token', async () => {
+    const { browser, code, verifier } = await signInFor(app, client, person);
+    const { body } = await exchange(app, client, { code, verifier }).expect(200);
+    const hinted = await open({ id_token_hint: body.id_token, prompt: 'login' }, client, browser);
+    expect(hinted.text).not.toContain(body.id_token);
+    const other = await browser.submit(hinted, await newPerson());
+    expect(nextOf(other).searchParams.get('error')).toBe('login_required');
+    expect(nextOf(await browser.submit(hinted, person)).searchParams.get('code')).not.toBeNull();
+    const unhinted = await open({ subject: randomUUID(), prompt: 'login' }, client, browser);
+    expect(nextOf(await browser.submit(unhinted, person)).searchParams.get('code')).not.toBeNull();
+  });
+
   it('refuses a form of another site', async () => {
-    const fields = { ...authorizationOf(client, challenge), ...person };
+    const fields = { ...formOf(authorizationOf(client, challenge)), ...person };
     const send = (headers: Record<string, string>) =>
       app.http.post('/sign-in').type('form').set(headers).send(fields);
     for (const headers of [
@@ -153,12 +166,19 @@ describe('the sign-in page', () => {
   it('validates the request of the form again', async () => {
     const browser = new TestBrowser(app);
     const post = (overrides: Record<string, string>) =>
-      browser.post('/sign-in', { ...authorizationOf(client, challenge), ...person, ...overrides });
+      browser.post('/sign-in', {
+        ...formOf({ ...authorizationOf(client, challenge), ...overrides }),
+        ...person,
+      });
     expect((await post({ redirect_uri: 'https://evil.example/' })).status).toBe(400);
     expect((await post({ client_id: randomUUID() })).status).toBe(400);
     expect(nextOf(await post({ code_challenge_method: 'plain' })).searchParams.get('error')).toBe(
       'invalid_request',
     );
+    for (const request of ['x', Buffer.from('{"client_id":1}').toString('base64url')])
+      expect((await browser.post('/sign-in', { request, ...person })).status).toBe(400);
+    for (const parameters of [{ subject: 'x' }, { state: '\ud800' }, { nonce: '\ud800' }])
+      expect((await post(parameters)).status).toBeLessThan(500);
     expect(browser.cookie).toBeUndefined();
   });
 
@@ -250,7 +270,7 @@ describe('a client that is not first-party', () => {
       .type('form')
       .set('Cookie', browser.cookie ?? '')
       .set('Sec-Fetch-Site', 'cross-site')
-      .send({ ...authorizationOf(third, challenge), decision: 'allow' });
+      .send({ ...formOf(authorizationOf(third, challenge)), decision: 'allow' });
     expect(foreign.status).toBe(403);
   });
 });

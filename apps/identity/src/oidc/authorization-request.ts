@@ -1,6 +1,7 @@
 import { clientScopes, isStorableText } from '@tessera/contracts';
 import type { Client } from '../clients/client.ts';
 import { isRegisteredRedirect } from '../clients/redirect-uri.ts';
+import { isTooLongForAddress, isTooLongToCarry } from './carried-request.ts';
 import type { Parameters, QueryParameters } from './parameters.ts';
 
 /** A valid request of an application to sign a person in (OpenID Connect Core 3.1.2.1). */
@@ -20,8 +21,10 @@ export interface AuthorizationRequest {
   loginHint: string | undefined;
   idTokenHint: string | undefined;
   uiLocales: string | undefined;
+  /** The person whom the ID token of the request named, if a page carries the request. */
+  subject?: string | undefined;
   /** The parameters that travel in the forms of the pages. */
-  fields: ReadonlyArray<readonly [string, string]>;
+  parameters: ReadonlyArray<readonly [string, string]>;
 }
 
 /** Where an error of the request goes. */
@@ -50,7 +53,8 @@ export type RequestOutcome =
   /** Nothing may go to the redirect URI. `sent`: the URI that is not registered. */
   | { kind: 'page'; refusal: 'unknown_client' | 'redirect_uri' | 'bad_request'; sent?: string };
 
-const lengths: Readonly<Record<string, number>> = { id_token_hint: 8_192, nonce: 1_024 };
+// login_hint: an e-mail address (RFC 5321 4.5.3.1).
+const lengths: Readonly<Record<string, number>> = { id_token_hint: 8_192, nonce: 1_024, login_hint: 320 };
 const lengthMax = 4_096;
 
 /** The parameters that the service reads. Others are ignored (RFC 6749 3.1). */
@@ -113,7 +117,9 @@ export function readAuthorizationRequest(
 
 const isKnown = (name: string) => (knownNames as readonly string[]).includes(name) || name in unsupported;
 const isTooLong = (values: Parameters, name: string) =>
-  (values.get(name)?.length ?? 0) > (lengths[name] ?? lengthMax);
+  name === 'state'
+    ? isTooLongForAddress(values.get(name))
+    : (values.get(name)?.length ?? 0) > (lengths[name] ?? lengthMax);
 
 function readParts(
   values: Parameters,
@@ -123,6 +129,11 @@ function readParts(
     if (values.has(name)) throw new RequestError(error, `The parameter ${name} is not supported.`);
   const long = knownNames.find((name) => isTooLong(values, name));
   if (long !== undefined) throw new RequestError('invalid_request', `The parameter ${long} is too long.`);
+  const parameters = knownNames.flatMap((name) => {
+    const value = name === 'id_token_hint' ? undefined : values.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  if (isTooLongToCarry(parameters)) throw new RequestError('invalid_request', 'The request is too long.');
   const type = values.get('response_type');
   if (type === undefined) throw new RequestError('invalid_request', 'response_type is required.');
   if (type !== 'code')
@@ -142,10 +153,7 @@ function readParts(
     loginHint: values.get('login_hint'),
     idTokenHint: values.get('id_token_hint'),
     uiLocales: values.get('ui_locales'),
-    fields: knownNames.flatMap((name) => {
-      const value = values.get(name);
-      return value === undefined ? [] : [[name, value] as const];
-    }),
+    parameters,
   };
 }
 

@@ -34,8 +34,8 @@ export type Authorization =
   | { kind: 'code'; code: string }
   | { kind: 'error'; error: AuthorizationErrorCode; description: string }
   /** `isAgain`: the browser is signed in, but not recently enough or as another person. */
-  | { kind: 'sign_in'; isAgain: boolean; email: string | undefined }
-  | { kind: 'consent'; email: string };
+  | { kind: 'sign_in'; isAgain: boolean; email: string | undefined; subject?: string | undefined }
+  | { kind: 'consent'; email: string; subject?: string | undefined };
 
 /** Decides about requests of applications to sign people in (OpenID Connect Core 3.1.2). */
 export class AuthorizationService {
@@ -67,49 +67,56 @@ export class AuthorizationService {
     origin: RequestOrigin,
     { allows = false }: { allows?: boolean } = {},
   ): Promise<Authorization> {
-    const { prompt, maxAge, idTokenHint } = request;
+    const { prompt, maxAge } = request;
     const isSilent = prompt.has('none');
-    const hint = idTokenHint === undefined ? undefined : await this.#dependencies.readHint(idTokenHint);
-    // A hint that is not of this client names no person.
-    const isForeign = idTokenHint !== undefined && hint?.aud !== request.client.id;
+    const { subject, isForeign } = await this.#expectedBy(request);
     if (isSilent && isForeign) return loginRequired;
     const asksAgain = !allows && (prompt.has('login') || prompt.has('select_account'));
     if (tokenHash === undefined || asksAgain)
       return isSilent
         ? loginRequired
-        : { kind: 'sign_in', isAgain: tokenHash !== undefined, email: undefined };
+        : { kind: 'sign_in', isAgain: tokenHash !== undefined, email: undefined, subject };
     const code = newCodeSecret();
     const needsConsent = prompt.has('consent') && !allows;
     const judgement = await this.#dependencies.repository.authorize(
       toIssue(request, code, { never: needsConsent }),
-      { tokenHash, maxAge: allows ? null : maxAge, subject: isForeign ? null : (hint?.sub ?? null) },
+      { tokenHash, maxAge: allows ? null : maxAge, subject: subject ?? null },
       origin,
       { grants: allows },
     );
     if (judgement === undefined || !judgement.isWanted) {
       if (isSilent) return loginRequired;
-      return { kind: 'sign_in', isAgain: judgement !== undefined, email: judgement?.email };
+      return { kind: 'sign_in', isAgain: judgement !== undefined, email: judgement?.email, subject };
     }
-    return answer(judgement, code, isSilent);
+    return { ...answer(judgement, code, isSilent), ...(subject === undefined ? {} : { subject }) };
+  }
+
+  /** The person whom the application expects. A hint that is not of this client names none. */
+  async #expectedBy({ client, idTokenHint, subject }: AuthorizationRequest) {
+    if (idTokenHint === undefined) return { subject, isForeign: false };
+    const hint = await this.#dependencies.readHint(idTokenHint);
+    return hint?.aud === client.id
+      ? { subject: hint.sub, isForeign: false }
+      : { subject: undefined, isForeign: true };
   }
 
   /** Signs a person in on a page, and answers the request of the application, if there is one. */
   async signIn(
-    request: AuthorizationRequest | undefined,
+    request: AuthorizationRequest | null,
     credentials: Credentials,
     browser: { tokenHash: Uint8Array; previousHash: Uint8Array | undefined },
     { origin, signal }: { origin: RequestOrigin; signal: AbortSignal },
   ): Promise<Authorization> {
-    const { repository, signIns, readHint, onEnded } = this.#dependencies;
-    const hint = request?.idTokenHint === undefined ? undefined : await readHint(request.idTokenHint);
+    const { repository, signIns, onEnded } = this.#dependencies;
+    const subject = request?.subject;
     const code = newCodeSecret();
     const { judgement, isExpected } = await signIns.signInWith(
       credentials,
       origin,
       signal,
       async (candidate, address) => {
-        const isExpected = hint === undefined || hint.sub === candidate.id;
-        const wanted = request === undefined || !isExpected ? null : request;
+        const isExpected = subject === undefined || subject === candidate.id;
+        const wanted = isExpected ? request : null;
         const opened = await repository.signIn(candidate, address, origin, {
           session: { id: randomUUID(), ...browser },
           code: wanted === null ? null : toIssue(wanted, code, { never: wanted.prompt.has('consent') }),

@@ -11,6 +11,7 @@ import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
 import type { Authorization, AuthorizationService } from './authorization.service.ts';
 import type { AuthorizationRequest, ErrorTarget } from './authorization-request.ts';
 import { assertOwnForm, assertWanted, type Browser, browserRoute, redirect } from './browser.ts';
+import { carry, readCarried } from './carried-request.ts';
 import type { OidcIssuer } from './issuer.ts';
 import { type Parameters, readQuery, withQuery } from './parameters.ts';
 import { readFormOf } from './protocol.handlers.ts';
@@ -26,6 +27,10 @@ export interface SignInPageDependencies {
 
 /** How an answer reaches the application: by a redirect after a GET, by a page after a form. */
 type Leave = (to: string) => void;
+
+const fieldsOf = ({ parameters }: AuthorizationRequest, subject: string | undefined) => [
+  ['request', carry(parameters, subject)] as const,
+];
 
 /** The routes by which applications sign people in. */
 export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
@@ -65,7 +70,8 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
       return;
     }
     const context = browser.context(request, wanted.uiLocales);
-    const { client, fields } = wanted;
+    const { client } = wanted;
+    const fields = fieldsOf(wanted, authorization.subject);
     if (authorization.kind === 'consent') {
       const scopes = [...wanted.scope, ...(wanted.resource === null ? [] : [wanted.resource])];
       const page = consentPage({
@@ -80,12 +86,27 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
       return;
     }
     const { isAgain, email = wanted.loginHint } = authorization;
-    browser.send(
-      response,
-      context,
-      200,
-      signInPage({ context, action: signInPath, fields, client, email, isAgain }),
-    );
+    const page = signInPage({ context, action: signInPath, fields, client, email, isAgain });
+    browser.send(response, context, 200, page);
+  };
+
+  /** The request that a form carries; answers and returns undefined if it is not valid, or null if the form has none. */
+  const readFormRequest = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    form: Parameters,
+  ): Promise<{ wanted: AuthorizationRequest | null; leave: Leave } | undefined> => {
+    const carried = readCarried(form);
+    if (carried === null) {
+      browser.refuse(request, response, { kind: 'bad_request' });
+      return undefined;
+    }
+    const uiLocales = carried?.parameters.get('ui_locales');
+    const leave = (to: string) => browser.continue(response, browser.context(request, uiLocales), to);
+    if (carried === undefined) return { wanted: null, leave };
+    const parameters = { values: carried.parameters, repeated: new Set<string>() };
+    const wanted = await readRequest(request, response, parameters, leave);
+    return wanted === undefined ? undefined : { wanted: { ...wanted, subject: carried.subject }, leave };
   };
 
   const authorize = async (request: IncomingMessage, response: ServerResponse) => {
@@ -122,13 +143,9 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
   const signIn = async (request: IncomingMessage, response: ServerResponse) => {
     assertOwnForm(request, oidc.origin);
     const form = await readFormOf(request, response);
-    const leave = (to: string) =>
-      browser.continue(response, browser.context(request, form.get('ui_locales')), to);
-    let wanted: AuthorizationRequest | undefined;
-    if (form.has('client_id')) {
-      wanted = await readRequest(request, response, { values: form, repeated: new Set() }, leave);
-      if (wanted === undefined) return;
-    }
+    const read = await readFormRequest(request, response, form);
+    if (read === undefined) return;
+    const { leave, wanted } = read;
     const given = readCredentials(form);
     if (given === undefined) {
       refuseSignIn(request, response, wanted, form, { error: { code: 'incomplete' }, status: 422 });
@@ -140,7 +157,7 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
     try {
       const authorization = await authorizations.signIn(wanted, given, browserSession, call);
       response.setHeader('Set-Cookie', header);
-      if (wanted === undefined) leave(signInPath);
+      if (wanted === null) leave(signInPath);
       else answer(request, response, wanted, authorization, leave);
     } catch (error) {
       const refusal = refusalOf(error, given.newPassword !== undefined);
@@ -152,7 +169,7 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
   const refuseSignIn = (
     request: IncomingMessage,
     response: ServerResponse,
-    wanted: AuthorizationRequest | undefined,
+    wanted: AuthorizationRequest | null,
     form: Parameters,
     { error, status, retryAfter, choosesPassword = false }: Refusal,
   ): void => {
@@ -161,7 +178,7 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
     const view = {
       context,
       action: signInPath,
-      fields: wanted?.fields ?? [],
+      fields: wanted === null ? [] : fieldsOf(wanted, wanted.subject),
       client: wanted?.client,
       email: form.get('email')?.slice(0, 320) ?? '',
     };
@@ -174,10 +191,13 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
   const consent = async (request: IncomingMessage, response: ServerResponse) => {
     assertOwnForm(request, oidc.origin);
     const form = await readFormOf(request, response);
-    const leave = (to: string) =>
-      browser.continue(response, browser.context(request, form.get('ui_locales')), to);
-    const wanted = await readRequest(request, response, { values: form, repeated: new Set() }, leave);
-    if (wanted === undefined) return;
+    const read = await readFormRequest(request, response, form);
+    if (read === undefined) return;
+    const { leave, wanted } = read;
+    if (wanted === null) {
+      browser.refuse(request, response, { kind: 'bad_request' });
+      return;
+    }
     if (form.get('decision') !== 'allow') {
       leave(errorUri(oidc, wanted, 'access_denied', 'The person has not allowed the access.'));
       return;

@@ -6,6 +6,7 @@ import { signedOutPage, signOutPage } from '../pages/sign-out-page.ts';
 import type { SsoCookie } from '../sso/sso-cookie.ts';
 import type { SsoSessionRepository } from '../sso/sso-session.repository.ts';
 import { assertWanted, type Browser, browserRoute, isOwnForm, redirect } from './browser.ts';
+import { carry, isTooLongForAddress, isTooLongToCarry, readCarried } from './carried-request.ts';
 import type { OidcIssuer } from './issuer.ts';
 import type { IdTokenHint } from './own-jwt.ts';
 import { type Parameters, readQuery, withQuery } from './parameters.ts';
@@ -60,31 +61,27 @@ export function logoutRoutes({
       browser.refuse(request, response, { kind });
       return undefined;
     };
-    if (fieldNames.some((name) => (values.get(name)?.length ?? 0) > lengthMax)) return refuse('bad_request');
+    const uiLocales = values.get('ui_locales');
+    const [state, uri] = [values.get('state'), values.get('post_logout_redirect_uri')];
+    const carried = (clientId: string | undefined) =>
+      Object.entries({ client_id: clientId, post_logout_redirect_uri: uri, state, ui_locales: uiLocales });
+    const isTooLong = (values.get('id_token_hint')?.length ?? 0) > lengthMax || isTooLongForAddress(state);
+    if (isTooLong || isTooLongToCarry(carried(values.get('client_id')))) return refuse('bad_request');
     const hint = await readHint(values.get('id_token_hint') ?? '');
     const named = values.get('client_id');
     if (hint !== undefined && named !== undefined && named !== hint.aud) return refuse('bad_request');
     const clientId = hint?.aud ?? named;
     const client = clientId === undefined ? undefined : await directory.find(clientId);
     if (clientId !== undefined && client === undefined) return refuse('unknown_client');
-    const uri = values.get('post_logout_redirect_uri');
     if (client !== undefined && uri !== undefined && !client.postLogoutRedirectUris.includes(uri))
       return refuse('redirect_uri');
     return {
       hint,
       client,
       // Without a client, no address is trusted.
-      returnTo:
-        client === undefined || uri === undefined
-          ? undefined
-          : withQuery(uri, { state: values.get('state') }),
-      uiLocales: values.get('ui_locales'),
-      fields: Object.entries({
-        client_id: clientId,
-        post_logout_redirect_uri: uri,
-        state: values.get('state'),
-        ui_locales: values.get('ui_locales'),
-      }).filter((field): field is [string, string] => field[1] !== undefined),
+      returnTo: client === undefined || uri === undefined ? undefined : withQuery(uri, { state }),
+      uiLocales,
+      fields: [['request', carry(carried(clientId))]],
     };
   };
 
@@ -147,7 +144,12 @@ export function logoutRoutes({
       redirect(response, withQuery(path, Object.fromEntries(asked)));
       return;
     }
-    const wanted = await read(request, response, form);
+    const carried = readCarried(form);
+    if (carried === null) {
+      browser.refuse(request, response, { kind: 'bad_request' });
+      return;
+    }
+    const wanted = await read(request, response, carried?.parameters ?? new Map());
     if (wanted === undefined) return;
     const context = browser.context(request, wanted.uiLocales);
     if (decision !== 'sign_out') {

@@ -71,6 +71,11 @@ export class TestBrowser {
   }
 }
 
+/** The field of a form that carries a request. */
+export function formOf(parameters: Record<string, string>): { request: string } {
+  return { request: Buffer.from(JSON.stringify(parameters)).toString('base64url') };
+}
+
 export function hiddenFields(text: string): Record<string, string> {
   const inputs = text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
   return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [plain(name), plain(value)]));

@@ -17,11 +17,14 @@ export const redirectUriMaxLength = 2000;
 export const loopbackUri = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?((?:[/?].*)?)$/;
 
 // Visible ASCII without characters that URLs encode, and without wildcards. Parsers differ in how they read others.
-const uriText = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s"#*<>\\^`{|}\x00-\x1f\x7f-\uffff]+$/;
+const uriText = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s"#'*<>\\^`{|}\x00-\x1f\x7f-\uffff]+$/;
+// A page writes each in five characters.
+const ampersandsMax = 50;
 
 /** Whether a text is an absolute URI without a fragment, a user or a wildcard (RFC 6749 3.1.2, RFC 9700 4.1.3). */
 function isAbsoluteUri(value: string): boolean {
-  if (!uriText.test(value) || !URL.canParse(value)) return false;
+  if (!uriText.test(value) || !URL.canParse(value) || value.split('&').length > ampersandsMax + 1)
+    return false;
   const { username, password } = new URL(value);
   return username === '' && password === '';
 }
