@@ -133,7 +133,19 @@ describe('the sign-in page', () => {
     expect(nextOf(await browser.submit(wrong, person)).searchParams.get('state')).toBe('one');
   });
 
-  it('carries the person whom an ID token names, and not the token', async () => {
+  it('is kept by the browser for its back button if it answers a form, and by no cache otherwise', async () => {
+    const browser = new TestBrowser(app);
+    const page = await open({}, client, browser);
+    const wrong = await browser.submit(page, { ...person, password: 'wrong one' });
+    const done = await browser.submit(wrong, person);
+    expect([page, wrong, done].map(({ headers }) => headers['cache-control'])).toEqual([
+      'no-store',
+      'private, no-cache',
+      'no-store',
+    ]);
+  });
+
+  it('carries the person of an ID token hint, and not the token', async () => {
     const { browser, code, verifier } = await signInFor(app, client, person);
     const { body } = await exchange(app, client, { code, verifier }).expect(200);
     const hinted = await open({ id_token_hint: body.id_token, prompt: 'login' }, client, browser);
@@ -177,9 +189,9 @@ describe('the sign-in page', () => {
     );
     for (const request of ['x', Buffer.from('{"client_id":1}').toString('base64url')])
       expect((await browser.post('/sign-in', { request, ...person })).status).toBe(400);
+    expect(browser.cookie).toBeUndefined();
     for (const parameters of [{ subject: 'x' }, { state: '\ud800' }, { nonce: '\ud800' }])
       expect((await post(parameters)).status).toBeLessThan(500);
-    expect(browser.cookie).toBeUndefined();
   });
 
   it('says what is missing, and takes long values for wrong ones', async () => {

@@ -21,7 +21,7 @@ export interface AuthorizationRequest {
   loginHint: string | undefined;
   idTokenHint: string | undefined;
   uiLocales: string | undefined;
-  /** The person whom the ID token of the request named, if a page carries the request. */
+  /** The person of the ID token hint, if a page carries the request. */
   subject?: string | undefined;
   /** The parameters that travel in the forms of the pages. */
   parameters: ReadonlyArray<readonly [string, string]>;

@@ -91,7 +91,7 @@ export class AuthorizationService {
     return { ...answer(judgement, code, isSilent), ...(subject === undefined ? {} : { subject }) };
   }
 
-  /** The person whom the application expects. A hint that is not of this client names none. */
+  /** The person that the application expects. A hint that is not of this client names none. */
   async #expectedBy({ client, idTokenHint, subject }: AuthorizationRequest) {
     if (idTokenHint === undefined) return { subject, isForeign: false };
     const hint = await this.#dependencies.readHint(idTokenHint);

@@ -82,12 +82,12 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
         email: authorization.email,
         scopes,
       });
-      browser.send(response, context, 200, page);
+      browser.sendForm(response, context, 200, page);
       return;
     }
     const { isAgain, email = wanted.loginHint } = authorization;
     const page = signInPage({ context, action: signInPath, fields, client, email, isAgain });
-    browser.send(response, context, 200, page);
+    browser.sendForm(response, context, 200, page);
   };
 
   /** The request that a form carries; answers and returns undefined if it is not valid, or null if the form has none. */
@@ -185,7 +185,7 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
     const page = choosesPassword
       ? newPasswordPage({ ...view, minLength: dependencies.passwordMinLength, error })
       : signInPage({ ...view, error: error as SignInError | undefined });
-    browser.send(response, context, status, page);
+    browser.sendForm(response, context, status, page);
   };
 
   const consent = async (request: IncomingMessage, response: ServerResponse) => {

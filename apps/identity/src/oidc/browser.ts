@@ -75,6 +75,11 @@ export class Browser {
     sendPage(response, { status, page, context });
   }
 
+  /** Answers with a page that has a form. If it answers a form itself, the back button shows it again. */
+  sendForm(response: ServerResponse, context: PageContext, status: number, page: string): void {
+    sendPage(response, { status, page, context, isKept: response.req.method === 'POST' });
+  }
+
   /** Goes on to a client after a form, which a redirect could not. */
   continue(response: ServerResponse, context: PageContext, to: string): void {
     this.send(response, context, 200, continuePage({ context, to }));

@@ -14,7 +14,7 @@ const carriedSchema = z.object({ subject: uuid().optional() }).catchall(z.string
 /** A request of an application that a form of a page carries, so that the service keeps no state of the browser. */
 export interface CarriedRequest {
   parameters: Parameters;
-  /** The person whom the ID token of the request named. The page does not repeat the token. */
+  /** The person of the ID token hint. The page does not repeat the token. */
   subject: string | undefined;
 }
 

@@ -29,15 +29,21 @@ const policy = [
   "base-uri 'none'",
 ].join('; ');
 
-/** The headers of every page. */
-export function pageHeaders({ locale }: Pick<PageContext, 'locale'>): Record<string, string> {
+/**
+ * The headers of every page. `isKept`: the browser, and no other cache, keeps the page for its back button. Without it, Chromium
+ * shows ERR_CACHE_MISS for the answer of a form.
+ */
+export function pageHeaders(
+  { locale }: Pick<PageContext, 'locale'>,
+  { isKept = false }: { isKept?: boolean } = {},
+): Record<string, string> {
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Language': locale,
     'Content-Security-Policy': policy,
     // With no-referrer, browsers send the forms with `Origin: null`.
     'Referrer-Policy': 'same-origin',
-    'Cache-Control': 'no-store',
+    'Cache-Control': isKept ? 'private, no-cache' : 'no-store',
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
@@ -45,12 +51,19 @@ export function pageHeaders({ locale }: Pick<PageContext, 'locale'>): Record<str
   };
 }
 
+interface SentPage {
+  status: number;
+  page: string;
+  context: PageContext;
+  isKept?: boolean;
+}
+
 /** Answers with a page. It is not compressed: its size would tell about secrets beside texts of the request (BREACH). */
 export function sendPage(
   response: ServerResponse,
-  { status, page, context }: { status: number; page: string; context: PageContext },
+  { status, page, context, isKept = false }: SentPage,
 ): void {
-  const headers = { ...pageHeaders(context), 'Content-Length': String(Buffer.byteLength(page)) };
+  const headers = { ...pageHeaders(context, { isKept }), 'Content-Length': String(Buffer.byteLength(page)) };
   response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : page);
 }
 

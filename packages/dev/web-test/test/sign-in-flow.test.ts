@@ -89,6 +89,41 @@ describe.each([true, false])('the request travels in the form, with scripts: %s'
     await close();
   });
 
+  it('the back button over pages that have refused a password', async () => {
+    const { email, password } = await stack.createPerson();
+    const { page, close } = await open();
+    const state = await start(page);
+    const alert = page.getByRole('alert');
+    const refuse = async (typed: string) => {
+      const answer = page.waitForResponse(`${stack.identityUrl}/sign-in`);
+      await stack.fillIn(page, email, typed);
+      expect((await answer).status()).toBe(422);
+      await alert.waitFor();
+    };
+    await refuse('a wrong password');
+    await refuse('another wrong password');
+    await page.goBack();
+    await alert.waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
+    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    // From a page of another site, too.
+    await page.goto(other.onAnotherSite);
+    await page.goBack();
+    await alert.waitFor();
+    expect(page.url()).toBe(`${stack.identityUrl}/sign-in`);
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await expectReturn(page, state, email);
+    // After the sign-in, and once more.
+    await page.goBack();
+    await alert.waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.origin === app.baseUrl);
+    expect(page.url()).toContain(encodeURIComponent(state));
+    await close();
+  });
+
   it('a form that is sent again', async () => {
     const { email, password } = await stack.createPerson();
     const { page, close } = await open();
