@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreatedClient } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import pg from 'pg';
 import { createClient } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import { exchange, nextCode, postForm, signInFor, type TestBrowser } from './support/oidc.ts';
 import { type ServiceProcess, startService } from './support/service-process.ts';
-import { createTestDatabase } from './support/test-app.ts';
+import { createTestDatabase, serviceToken } from './support/test-app.ts';
 
 const rounds = Number(process.env.EXCHANGE_ROUNDS ?? 2);
 
@@ -69,5 +70,18 @@ describe('three processes on one database', () => {
       { grant_type: 'refresh_token', refresh_token: token },
       client,
     ).expect(200);
+  });
+
+  it('refuse a client that one of them has disabled', async () => {
+    const refresh = (service: ServiceProcess) =>
+      postForm(service, '/oidc/token', { grant_type: 'refresh_token', refresh_token: 'x' }, client);
+    const statuses = async () => (await Promise.all(services.map(refresh))).map(({ status }) => status);
+    expect(await statuses()).toEqual([400, 400, 400]);
+    await first()
+      .http.delete(`/internal/clients/${client.client_id}`)
+      .set('X-Service-Token', serviceToken)
+      .expect(204);
+    expect((await refresh(first())).body.error).toBe('invalid_client');
+    await eventually(async () => (await statuses()).every((status) => status === 401));
   });
 });
