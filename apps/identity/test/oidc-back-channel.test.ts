@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CreatedClient } from '@tessera/contracts';
@@ -29,6 +29,9 @@ let receiver: Server;
 let uri: string;
 let received: string[] = [];
 let answerWith = 200;
+/** The responses of a client that does not answer, and their greatest number at a time. */
+const open = new Set<ServerResponse>();
+let mostOpen = 0;
 beforeAll(async () => {
   receiver = createServer((request, response) => {
     let body = '';
@@ -36,6 +39,11 @@ beforeAll(async () => {
       body += chunk;
     });
     request.on('end', () => {
+      if (request.url === '/slow') {
+        open.add(response.once('close', () => open.delete(response)));
+        mostOpen = Math.max(mostOpen, open.size);
+        return;
+      }
       received.push(body);
       response.writeHead(answerWith, { Location: 'http://127.0.0.1:9/' }).end();
     });
@@ -161,6 +169,30 @@ describe('a client with a back-channel address', () => {
       expect(tokens.map(({ aud }) => aud).sort()).toEqual(clients.toSorted());
       expect((await waiting()).map((row) => row.attempts)).toEqual(attempts);
     }
+    await other.close();
+  });
+
+  it('gets one while another does not answer, which holds two places', async () => {
+    const other = await startTestApp({ HOSTED_SIGN_IN: 'on' }, app.databaseUrl);
+    const deliveries = other.dependencies.signIn?.deliveries;
+    const slow = await createClient(app, { backchannel_logout_uri: uri.replace('/logout', '/slow') });
+    const enqueue = (clientId: string, count: number) =>
+      app.sql(
+        'INSERT INTO logout_deliveries (client_id, identity_id) SELECT $1::uuid, $2::uuid FROM generate_series(1, $3::int)',
+        [clientId, identityId, count],
+      );
+    await enqueue(slow.client_id, 30);
+    deliveries?.wake();
+    await eventually(() => open.size === 2);
+    for (const count of [1, 20]) {
+      received = [];
+      await enqueue(client.client_id, count);
+      deliveries?.wake();
+      await eventually(() => received.length === count);
+    }
+    expect(mostOpen).toBe(2);
+    await app.sql('DELETE FROM logout_deliveries');
+    for (const response of open) response.end();
     await other.close();
   });
 

@@ -27,7 +27,9 @@ interface Delivery {
 
 /** The attempts take about a day: after 30 s, 2, 8 and 32 minutes, 2 hours, and every 6 hours. */
 const attemptsMax = 9;
-const batchSize = 10;
+/** How many tokens a process sends at the same time, and to one client, so that a slow one does not hold up others. */
+const slots = 10;
+const slotsOfClient = 2;
 const requestTimeoutMs = 5_000;
 const tokenSeconds = 120;
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
@@ -42,6 +44,10 @@ export class LogoutDeliveries {
   #running: Promise<unknown> = Promise.resolve();
   #isRunning = false;
   #isStopped = false;
+  /** What is being sent. */
+  readonly #sending = new Set<Delivery>();
+  /** Runs that wait for a free place, or for more that is due. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(options: LogoutDeliveriesOptions) {
     this.#options = { intervalMs: 5_000, ...options };
@@ -53,7 +59,8 @@ export class LogoutDeliveries {
 
   /** Sends what is due, without waiting for the interval. */
   wake(): void {
-    if (!this.#isRunning) this.#schedule(0);
+    if (this.#isRunning) this.#lookAgain();
+    else this.#schedule(0);
   }
 
   async stop(): Promise<void> {
@@ -62,13 +69,32 @@ export class LogoutDeliveries {
     await this.#running;
   }
 
-  /** Sends everything that is due. */
+  /** Sends everything that is due; after `stop`, only what has a free place now. */
   async run(): Promise<void> {
-    for (;;) {
-      const due = await this.#claim();
-      await Promise.all(due.map((delivery) => this.#deliver(delivery)));
-      if (due.length < batchSize || this.#isStopped) return;
+    for (let isFirst = true; ; isFirst = false) {
+      const woken = new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+      const inFlight = this.#sending.size;
+      const due = isFirst || !this.#isStopped ? await this.#claim(slots - inFlight) : [];
+      for (const delivery of due) {
+        this.#sending.add(delivery);
+        void this.#deliver(delivery)
+          .catch(this.#warn)
+          .finally(() => {
+            this.#sending.delete(delivery);
+            this.#lookAgain();
+          });
+      }
+      if (inFlight === 0 && due.length === 0) return;
+      // Also if one has arrived during the claim, in which its client was busy.
+      await woken;
     }
+  }
+
+  #lookAgain(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
   }
 
   #schedule(delayMs: number): void {
@@ -77,7 +103,7 @@ export class LogoutDeliveries {
     this.#timer = setTimeout(() => {
       this.#isRunning = true;
       this.#running = this.run()
-        .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'logout tokens not sent'))
+        .catch(this.#warn)
         .finally(() => {
           this.#isRunning = false;
           this.#schedule(this.#options.intervalMs);
@@ -86,15 +112,22 @@ export class LogoutDeliveries {
     this.#timer.unref();
   }
 
-  // The next attempt is stored before this one, so that a process that dies loses nothing.
-  async #claim(): Promise<Delivery[]> {
+  readonly #warn = (error: unknown) => this.#options.logger.warn({ err: error }, 'logout tokens not sent');
+
+  // The next attempt is stored before this one, so that a process that dies loses nothing. With many clients, chance decides
+  // whose turn it is: an order by time would lock what another process could send.
+  async #claim(count: number): Promise<Delivery[]> {
+    const busy = Array.from(this.#sending, ({ clientId }) => clientId);
     return this.#options.database.$queryRaw<Delivery[]>`
+      WITH due AS (
+        SELECT one.id FROM (SELECT id FROM oauth_clients WHERE id <> ALL(${busy}::uuid[]) ORDER BY random()) c
+         CROSS JOIN LATERAL (
+           SELECT id FROM logout_deliveries WHERE client_id = c.id AND next_attempt_at <= now()
+            ORDER BY next_attempt_at LIMIT ${slotsOfClient}::int FOR UPDATE SKIP LOCKED) one
+         LIMIT ${count}::int)
       UPDATE logout_deliveries d SET attempts = d.attempts + 1,
              next_attempt_at = now() + least(30 * 4 ^ d.attempts, 21600) * interval '1 second'
-        FROM oauth_clients c
-       WHERE c.id = d.client_id AND d.id IN (
-         SELECT id FROM logout_deliveries WHERE next_attempt_at <= now()
-          ORDER BY next_attempt_at LIMIT ${batchSize}::int FOR UPDATE SKIP LOCKED)
+        FROM due, oauth_clients c WHERE d.id = due.id AND c.id = d.client_id
       RETURNING d.id, d.client_id AS "clientId", d.identity_id AS "identityId", d.sid, d.attempts,
         CASE WHEN c.disabled_at IS NULL THEN c.backchannel_logout_uri END AS uri`;
   }
