@@ -279,6 +279,8 @@ describe('the guides for applications', () => {
     await terminal.paste(shellBlock('docs/identity/sign-in.md', 'Sign a person in', 1));
     const { nonce, sid } = decodeJwt(terminal.variables.ID_TOKEN ?? '');
     expect(nonce).toBe(terminal.variables.NONCE);
+    const Authorization = `Bearer ${terminal.variables.ID_TOKEN}`;
+    expect((await fetch(app('/api/v1/users/me/'), { headers: { Authorization } })).status).toBe(401);
     const data = await terminal.paste(
       shellBlock('docs/identity/sign-in.md', 'Read the data of the person', 0),
     );
