@@ -10,9 +10,13 @@ import { type Endpoint, refreshConnections } from './endpoints.ts';
 interface Application {
   /** The path with which it sends a browser to identity. */
   authorizePath: string;
+  headers: Record<string, string>;
+}
+
+interface Applications {
+  all: Application[];
   /** The cookies of browsers, each signed in as another person. */
   cookies: string[];
-  headers: Record<string, string>;
 }
 
 // One for all codes: the service hashes it as often as another one for each.
@@ -20,17 +24,31 @@ const verifier = randomBytes(32).toString('base64url');
 const redirectUri = 'https://app.example/callback';
 /** Enough for some seconds: each code works once, within a minute. */
 const codesOfMeasurement = 4000;
+/** A person has at most 100 codes of an application that are valid: a minute of requests must not reach that. */
+const applicationsCount = 60;
 
-const applications = new WeakMap<Tessera, Promise<Application>>();
+const known = new WeakMap<Tessera, Promise<Applications>>();
 
-/** Registers an application once, and signs all people in. */
-function applicationOf(tessera: Tessera): Promise<Application> {
-  const application = applications.get(tessera) ?? createApplication(tessera);
-  applications.set(tessera, application);
-  return application;
+/** Registers the applications once, and signs all people in. */
+function applicationsOf(tessera: Tessera): Promise<Applications> {
+  const applications = known.get(tessera) ?? createApplications(tessera);
+  known.set(tessera, applications);
+  return applications;
 }
 
-async function createApplication({ stack, identity, people }: Tessera): Promise<Application> {
+async function createApplications(tessera: Tessera): Promise<Applications> {
+  const all: Application[] = [];
+  for (let count = 0; count < applicationsCount; count += 1) all.push(await createApplication(tessera));
+  const cookies: string[] = [];
+  for (const { email } of tessera.people) {
+    const browser = new HttpBrowser();
+    await browser.submit(await browser.get(`${tessera.identity.url}/sign-in`), { email, password });
+    cookies.push([...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '));
+  }
+  return { all, cookies };
+}
+
+async function createApplication({ stack }: Tessera): Promise<Application> {
   const { data: client } = await stack.internal.post('/internal/clients', {
     name: 'Bench',
     kind: 'confidential',
@@ -47,16 +65,9 @@ async function createApplication({ stack, identity, people }: Tessera): Promise<
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   });
-  const cookies: string[] = [];
-  for (const { email } of people) {
-    const browser = new HttpBrowser();
-    await browser.submit(await browser.get(`${identity.url}/sign-in`), { email, password });
-    cookies.push([...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '));
-  }
   const credentials = Buffer.from(`${client.client_id}:${client.client_secret}`).toString('base64');
   return {
     authorizePath: `/oidc/authorize?${query}`,
-    cookies,
     headers: {
       Authorization: `Basic ${credentials}`,
       'Content-Type': 'application/x-www-form-urlencoded',
@@ -64,13 +75,20 @@ async function createApplication({ stack, identity, people }: Tessera): Promise<
   };
 }
 
+/** A code for an application. */
+interface NewCode {
+  code: string;
+  headers: Application['headers'];
+}
+
 /** Gets codes, as the browsers do, over some connections. */
-async function newCodes(tessera: Tessera, count: number): Promise<string[]> {
-  const { authorizePath, cookies } = await applicationOf(tessera);
+async function newCodes(tessera: Tessera, applications: Application[], count: number): Promise<NewCode[]> {
+  const { cookies } = await applicationsOf(tessera);
   const pool = new Pool(tessera.identity.url, { connections: refreshConnections });
   try {
     const responses = Array.from({ length: count }, async (_, index) => {
       const Cookie = cookies[index % cookies.length] ?? '';
+      const { authorizePath = '', headers: own = {} } = applications[index % applications.length] ?? {};
       const { headers, body } = await pool.request({
         method: 'GET',
         path: authorizePath,
@@ -79,7 +97,7 @@ async function newCodes(tessera: Tessera, count: number): Promise<string[]> {
       await body.dump();
       const code = new URL(String(headers.location)).searchParams.get('code');
       if (code === null) throw new Error('a browser got no code');
-      return code;
+      return { code, headers: own };
     });
     return await Promise.all(responses);
   } finally {
@@ -87,10 +105,13 @@ async function newCodes(tessera: Tessera, count: number): Promise<string[]> {
   }
 }
 
-async function exchangesOf(tessera: Tessera, count: number): Promise<LoadRequest[]> {
-  const { headers } = await applicationOf(tessera);
+async function exchangesOf(
+  tessera: Tessera,
+  applications: Application[],
+  count: number,
+): Promise<LoadRequest[]> {
   const common = { grant_type: 'authorization_code', code_verifier: verifier, redirect_uri: redirectUri };
-  return (await newCodes(tessera, count)).map((code) => ({
+  return (await newCodes(tessera, applications, count)).map(({ code, headers }) => ({
     ...tokenRequest,
     headers,
     body: new URLSearchParams({ ...common, code }).toString(),
@@ -107,13 +128,15 @@ const tokenRequest: LoadRequest = {
 export const authorize: Endpoint = {
   service: 'identity',
   requests: async (tessera) => {
-    const { authorizePath, cookies } = await applicationOf(tessera);
-    return cookies.map((Cookie) => ({
-      method: 'GET',
-      path: authorizePath,
-      headers: { Cookie },
-      expect: { status: 303 },
-    }));
+    const { all, cookies } = await applicationsOf(tessera);
+    return all.flatMap(({ authorizePath }) =>
+      cookies.map((Cookie) => ({
+        method: 'GET',
+        path: authorizePath,
+        headers: { Cookie },
+        expect: { status: 303 },
+      })),
+    );
   },
 };
 
@@ -123,7 +146,7 @@ export const exchange: Endpoint = {
   requests: () => [tokenRequest],
   connections: refreshConnections,
   prepare: async (tessera) => ({
-    requests: await exchangesOf(tessera, codesOfMeasurement),
+    requests: await exchangesOf(tessera, (await applicationsOf(tessera)).all, codesOfMeasurement),
     firstRequest: 0,
     total: codesOfMeasurement,
   }),
@@ -132,14 +155,21 @@ export const exchange: Endpoint = {
 /** An application refreshes tokens. */
 export const applicationRefresh: Endpoint = {
   service: 'identity',
-  requests: async (tessera) => [{ ...tokenRequest, headers: (await applicationOf(tessera)).headers }],
+  requests: async (tessera) => {
+    const [application] = (await applicationsOf(tessera)).all;
+    return [{ ...tokenRequest, headers: application?.headers ?? {} }];
+  },
   connections: refreshConnections,
   prepare: async (tessera) => {
-    const tokens = (await exchangesOf(tessera, refreshConnections)).map(async ({ headers = {}, body }) => {
-      const url = `${tessera.identity.url}${tokenRequest.path}`;
-      const response = await fetch(url, { method: 'POST', headers, body: body ?? null });
-      return ((await response.json()) as { refresh_token: string }).refresh_token;
-    });
+    const [application] = (await applicationsOf(tessera)).all;
+    const own = application === undefined ? [] : [application];
+    const tokens = (await exchangesOf(tessera, own, refreshConnections)).map(
+      async ({ headers = {}, body }) => {
+        const url = `${tessera.identity.url}${tokenRequest.path}`;
+        const response = await fetch(url, { method: 'POST', headers, body: body ?? null });
+        return ((await response.json()) as { refresh_token: string }).refresh_token;
+      },
+    );
     const before = 'grant_type=refresh_token&refresh_token=';
     return { chain: { tokens: await Promise.all(tokens), before, after: '' } };
   },
