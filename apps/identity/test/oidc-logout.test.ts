@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreatedClient } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { createClient, redirectUri } from './support/clients.ts';
 import { createIdentity } from './support/identities.ts';
 import {
@@ -13,7 +14,7 @@ import {
   signInFor,
   TestBrowser,
 } from './support/oidc.ts';
-import { startTestApp, type TestApp } from './support/test-app.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const goodbye = 'https://app.example/goodbye';
 let app: TestApp;
@@ -150,6 +151,24 @@ describe('a sign-out that the application asks for', () => {
     expect(
       (await browser.get('/oidc/logout', { post_logout_redirect_uri: 'https://evil.example/' })).text,
     ).not.toContain('evil');
+  });
+
+  it('asks a person who comes from a disabled client, and does not return there', async () => {
+    const gone = await createClient(app, { post_logout_redirect_uris: [goodbye] });
+    const { browser, code, verifier } = await signInFor(app, gone, person);
+    const { body } = await exchange(app, gone, { code, verifier }).expect(200);
+    await app.http
+      .delete(`/internal/clients/${gone.client_id}`)
+      .set('X-Service-Token', serviceToken)
+      .expect(204);
+    const parameters = { id_token_hint: body.id_token, post_logout_redirect_uri: goodbye };
+    const page = await eventually(
+      () => browser.get('/oidc/logout', parameters),
+      ({ status, text }) => status === 200 && !text.includes(goodbye),
+    );
+    const done = await browser.submit(page, { decision: 'sign_out' });
+    expect([done.status, done.text.includes(goodbye)]).toEqual([200, false]);
+    expect(await isSignedIn(browser)).toBe(false);
   });
 
   it('reaches the applications of earlier sign-ins of the person in the browser', async () => {

@@ -57,7 +57,7 @@ export function logoutRoutes({
     response: ServerResponse,
     values: Parameters,
   ): Promise<LogoutRequest | undefined> => {
-    const refuse = (kind: 'unknown_client' | 'redirect_uri' | 'bad_request') => {
+    const refuse = (kind: 'redirect_uri' | 'bad_request') => {
       browser.refuse(request, response, { kind });
       return undefined;
     };
@@ -67,12 +67,13 @@ export function logoutRoutes({
       Object.entries({ client_id: clientId, post_logout_redirect_uri: uri, state, ui_locales: uiLocales });
     const isTooLong = (values.get('id_token_hint')?.length ?? 0) > lengthMax || isTooLongForAddress(state);
     if (isTooLong || isTooLongToCarry(carried(values.get('client_id')))) return refuse('bad_request');
-    const hint = await readHint(values.get('id_token_hint') ?? '');
+    const given = await readHint(values.get('id_token_hint') ?? '');
     const named = values.get('client_id');
-    if (hint !== undefined && named !== undefined && named !== hint.aud) return refuse('bad_request');
-    const clientId = hint?.aud ?? named;
+    if (given !== undefined && named !== undefined && named !== given.aud) return refuse('bad_request');
+    const clientId = given?.aud ?? named;
     const client = clientId === undefined ? undefined : await directory.find(clientId);
-    if (clientId !== undefined && client === undefined) return refuse('unknown_client');
+    // A client that is unknown or disabled proves nothing, but does not keep the person from signing out.
+    const hint = client === undefined ? undefined : given;
     if (client !== undefined && uri !== undefined && !client.postLogoutRedirectUris.includes(uri))
       return refuse('redirect_uri');
     return {
