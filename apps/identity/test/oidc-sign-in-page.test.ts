@@ -285,4 +285,21 @@ describe('a client that is not first-party', () => {
       .send({ ...formOf(authorizationOf(third, challenge)), decision: 'allow' });
     expect(foreign.status).toBe(403);
   });
+
+  it('asks the person who has signed in since, in another tab', async () => {
+    const third = await createClient(app, { is_first_party: false, name: 'Third' });
+    const browser = new TestBrowser(app);
+    const asked = await browser.submit(await open({}, third, browser), person);
+    const { identity, password } = await createIdentity(app);
+    await browser.submit(await open({ prompt: 'login' }, client, browser), {
+      email: identity.email,
+      password,
+    });
+    const again = await browser.submit(asked, { decision: 'allow' });
+    expect([again.status, again.text.includes(identity.email)]).toEqual([200, true]);
+    expect(await app.sql('SELECT 1 FROM consents WHERE identity_id = $1', [identity.id])).toEqual([]);
+    expect(
+      nextOf(await browser.submit(again, { decision: 'allow' })).searchParams.get('code'),
+    ).not.toBeNull();
+  });
 });

@@ -35,7 +35,8 @@ export type Authorization =
   | { kind: 'error'; error: AuthorizationErrorCode; description: string }
   /** `isAgain`: the browser is signed in, but not recently enough or as another person. */
   | { kind: 'sign_in'; isAgain: boolean; email: string | undefined; subject?: string | undefined }
-  | { kind: 'consent'; email: string; subject?: string | undefined };
+  /** `person`: who is asked. */
+  | { kind: 'consent'; person: string; email: string; subject?: string | undefined };
 
 /** Decides about requests of applications to sign people in (OpenID Connect Core 3.1.2). */
 export class AuthorizationService {
@@ -141,7 +142,7 @@ function answer(judgement: Judgement, code: Uint8Array, isSilent: boolean): Auth
   if (isIssued) return { kind: 'code', code: codeOf(code, identityId) };
   if (isConsented)
     return { kind: 'error', error: 'temporarily_unavailable', description: 'Too many codes are in use.' };
-  if (!isSilent) return { kind: 'consent', email };
+  if (!isSilent) return { kind: 'consent', person: identityId, email };
   return { kind: 'error', error: 'consent_required', description: 'The person must allow the access.' };
 }
 

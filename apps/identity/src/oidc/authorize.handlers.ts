@@ -77,7 +77,7 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
       const page = consentPage({
         context,
         action: consentPath,
-        fields,
+        fields: [...fields, ['person', authorization.person]],
         client,
         email: authorization.email,
         scopes,
@@ -203,9 +203,10 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
       return;
     }
     const tokenHash = cookie.hashOf(request);
-    const authorization = await authorizations.authorize(wanted, tokenHash, originOf(request), {
-      allows: true,
-    });
+    // Another person may have signed in since, in another tab: that one is asked, too.
+    const session = tokenHash === undefined ? undefined : await sessions.find(tokenHash);
+    const allows = session !== undefined && session.identityId === form.get('person');
+    const authorization = await authorizations.authorize(wanted, tokenHash, originOf(request), { allows });
     answer(request, response, wanted, authorization, leave);
   };
 
