@@ -466,7 +466,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, project, sync, is_open, due_after, due_before, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, -priority, assignee, -assignee, reporter, -reporter, watcher, link, external, label, -label, project, sync, is_open, due_after, due_before, due_within, is_overdue, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });
@@ -482,6 +482,15 @@ describe('filters', () => {
     expect(await of('&ordering=-due_on')).toEqual(['due 4', 'due 1', 'due 3', 'due 0', 'due 2']);
     expect(await of('&due_after=2020-01-02&ordering=due_on')).toEqual(['due 0', 'due 3']);
     expect(await of('&due_after=2020-01-01&due_before=2020-01-02')).toEqual(['due 2']);
+    const [found] = await app.sql(
+      `UPDATE issues SET due_on = (now() AT TIME ZONE 'UTC')::date + 7 WHERE title = 'due 1' RETURNING due_on::text AS week`,
+    );
+    expect(await of('&due_within=7&ordering=due_on')).toEqual(['due 2', 'due 0', 'due 1']);
+    expect(await of('&due_within=6&ordering=due_on')).toEqual(['due 2', 'due 0']);
+    expect(await of(`&due_within=7&due_after=${found?.week}`)).toEqual(['due 1']);
+    for (const days of ['-1', '1.5', '367', 'week'])
+      expectInvalidFields(await ann.get(`${issuesPath}?due_within=${days}`), ['due_within']);
+    await app.sql(`UPDATE issues SET due_on = NULL WHERE title = 'due 1'`);
     expect(await of('&is_overdue=true&ordering=due_on')).toEqual(['due 2', 'due 0']);
     expect(await of('&is_overdue=false')).toEqual(['due 4', 'due 3', 'due 1']);
     for (const query of ['ordering=due_on', 'ordering=-due_on,title', 'ordering=due_on&reporter=me']) {

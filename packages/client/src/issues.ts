@@ -108,6 +108,8 @@ export interface IssueFilters {
   due_after?: string;
   /** Before this day. */
   due_before?: string;
+  /** At most this many days after today, in UTC, or before. */
+  due_within?: number;
   /** Whether the issue is open and was due before today, in UTC. */
   is_overdue?: boolean;
   created_after?: Date | string;

@@ -72,6 +72,7 @@ const filters: IssueFilters = {
   is_open: true,
   due_after: '2026-12-01',
   due_before: '2027-01-01',
+  due_within: 7,
   is_overdue: false,
   created_after: time,
   created_before: time.toISOString(),

@@ -21,14 +21,14 @@ export function documentedAs<Schema extends z.ZodType>(
   return schema.meta({ override: { enum: undefined, pattern: undefined, ...type } });
 }
 
-/** A whole number from 1 to a maximum. */
-export function wholeNumber(max: number) {
-  const range = `must be a whole number from 1 to ${max}`;
+/** A whole number up to a maximum. */
+export function wholeNumber(max: number, min = 1) {
+  const range = `must be a whole number from ${min} to ${max}`;
   const schema = once
     .regex(/^\d{1,10}$/, { error: range })
     .transform(Number)
-    .refine((value) => value >= 1 && value <= max, { error: range });
-  return documentedAs(schema, { type: 'integer', minimum: 1, maximum: max });
+    .refine((value) => value >= min && value <= max, { error: range });
+  return documentedAs(schema, { type: 'integer', minimum: min, maximum: max });
 }
 
 /** `true` or `false`. */

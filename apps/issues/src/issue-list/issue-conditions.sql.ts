@@ -109,12 +109,14 @@ export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each
   ];
 }
 
-function dueConditions({ dueFrom, dueBefore, isOverdue }: IssueFilters): Sql[] {
-  const wasDue = Prisma.sql`${dueOn} < (now() AT TIME ZONE 'UTC')::date`;
+function dueConditions({ dueFrom, dueBefore, dueWithin, isOverdue }: IssueFilters): Sql[] {
+  const today = Prisma.sql`(now() AT TIME ZONE 'UTC')::date`;
+  const wasDue = Prisma.sql`${dueOn} < ${today}`;
   const overdue = every([wasDue, ...anyOf('status', openStatuses)]);
   return [
     ...given(dueFrom, (day) => Prisma.sql`(${dueOn} >= ${day}::date AND i.due_on IS NOT NULL)`),
     ...given(dueBefore, (day) => Prisma.sql`${dueOn} < ${day}::date`),
+    ...given(dueWithin, (days) => Prisma.sql`${dueOn} <= ${today} + ${days}::int`),
     ...given(isOverdue, (is) => (is ? overdue : Prisma.sql`NOT (${overdue})`)),
   ];
 }

@@ -185,6 +185,7 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
     sync: query.sync,
     dueFrom: query.due_after,
     dueBefore: query.due_before,
+    dueWithin: query.due_within,
     isOverdue: query.is_overdue,
     createdFrom: query.created_after,
     createdBefore: query.created_before,

@@ -51,6 +51,8 @@ export interface IssueFilters {
   /** Days. */
   dueFrom?: string | undefined;
   dueBefore?: string | undefined;
+  /** The days from today until the last day on which an issue may be due. */
+  dueWithin?: number | undefined;
   /** Whether the issue is open and was due before today. */
   isOverdue?: boolean | undefined;
   createdFrom?: Date | undefined;

@@ -40,12 +40,12 @@ const covered = [
 /** The columns of the row `i` that filters and orders need, and that the indexes of the orders by creation and change do not have. */
 function otherColumns(request: TrackedRequest): string[] {
   const { sort, labelIds, excludedLabelIds, projectIds, excludedProjectIds, filters } = request;
-  const { dueFrom, dueBefore, isOverdue } = filters;
+  const { dueFrom, dueBefore, dueWithin, isOverdue } = filters;
   const needed = [
     ...sort.map(({ field }) => field),
     ...((labelIds ?? excludedLabelIds) === undefined ? [] : ['label_ids']),
     ...((projectIds ?? excludedProjectIds) === undefined ? [] : ['project_id']),
-    ...([dueFrom, dueBefore, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
+    ...([dueFrom, dueBefore, dueWithin, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
   ];
   return [...new Set(needed)].filter((name) => !covered.includes(name));
 }

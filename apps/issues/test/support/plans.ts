@@ -269,6 +269,7 @@ export function planCases(count: number): PlanCase[] {
         ),
       ),
     ),
+    list('issues due within a week', only({ dueWithin: 7 }), 'issues_due_idx issues_created_idx'),
     list('overdue issues', only({ isOverdue: true }), 'issues_due_idx issues_created_idx'),
     list('by number', by('number', true), 'issues_number_key'),
     // Filters that each match many issues, and few or none together.

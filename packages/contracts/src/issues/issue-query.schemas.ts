@@ -28,6 +28,8 @@ import { projectFilter } from './project.schemas.ts';
 import { syncFilterSchema } from './tracker-sync.schemas.ts';
 
 export const searchMaxLength = 200;
+/** Maximum number of days from today until the last day of a filter. */
+export const dueDaysMax = 366;
 /** PostgreSQL compares up to 256 places of each word of a phrase in each issue that has all its words. */
 export const phraseWordsMax = 16;
 
@@ -176,6 +178,9 @@ const filterMembers = {
   is_open: flag.optional().describe('Whether the issue is neither resolved nor closed.'),
   due_after: day.optional().describe('Due on or after this day.'),
   due_before: day.optional().describe('Due before this day.'),
+  due_within: wholeNumber(dueDaysMax, 0)
+    .optional()
+    .describe('Due at most this many days after today, in UTC, or before: `0` for today.'),
   is_overdue: flag.optional().describe('Whether the issue is open and was due before today, in UTC.'),
   created_after: instant.optional().describe('At or after this time.'),
   created_before: instant.optional().describe('Before this time.'),

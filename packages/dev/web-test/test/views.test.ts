@@ -138,6 +138,35 @@ describe('views', () => {
     await row(page, 'Seen in a view').waitFor();
   });
 
+  it('keep "within a week" as days from today, and have a group of their own among the commands', async () => {
+    const person = await aReader(web);
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    await person.api.create({ title: 'Soon in a view', due_on: day(3) });
+    await person.api.create({ title: 'Later in a view', due_on: day(30) });
+    const page = await web.openAs(person, '/issues?due=week&q=view');
+    await row(page, 'Soon in a view').waitFor();
+    await page.getByRole('button', { name: 'Save view' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Save as a view' });
+    await dialog.getByLabel('Name').fill('Due soon');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await heading(page, 'Due soon');
+    const query = (await person.api.views()).find(({ name }) => name === 'Due soon')?.query ?? '';
+    expect([...new URLSearchParams(query)].sort()).toEqual([
+      ['due_within', '7'],
+      ['is_open', 'true'],
+      ['search', 'view'],
+    ]);
+    await press(page, 'g', 'm');
+    await heading(page, 'My issues');
+    await press(page, 'Control+k');
+    await page.getByRole('combobox', { name: 'Commands' }).fill('due soon');
+    await page.getByRole('group', { name: 'Views' }).getByRole('option').first().click();
+    await heading(page, 'Due soon');
+    await row(page, 'Soon in a view').waitFor();
+    expect(await row(page, 'Later in a view').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Save changes' }).count()).toBe(0);
+  });
+
   it('of the board open the board', async () => {
     const person = await aReader(web);
     await person.api.create({ title: 'Card of a view', priority: 'CRITICAL' });

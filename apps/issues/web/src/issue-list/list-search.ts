@@ -25,7 +25,7 @@ const values = { status: statuses, priority: priorities } as const;
 const excluding = ['-status', '-priority', '-assignee', '-label', '-reporter'] as const;
 const days = ['created_from', 'created_to', 'updated_from', 'updated_to'] as const;
 /** Filters of views that were saved through the API. The app keeps them as they are. */
-const kept = ['link', 'external', 'sync', 'id', 'due_after', 'due_before'] as const;
+const kept = ['link', 'external', 'sync', 'id', 'due_after', 'due_before', 'due_within'] as const;
 
 /** The filters in the dialog of further filters. */
 export const furtherFilters = ['project', 'reporter', 'watcher', ...excluding, ...days] as const;

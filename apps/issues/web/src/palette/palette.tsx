@@ -13,7 +13,7 @@ import { useSettled } from '../shell/use-settled.ts';
 
 const isKey = /^[a-z]+-\d{1,9}$/i;
 const assigning = /^assign(?:ee)?(?: to)? (.+)$/i;
-const groups = ['Issue', 'Go to', 'Settings', 'Commands'] as const;
+const groups = ['Issue', 'Go to', 'Views', 'Settings', 'Commands'] as const;
 
 export interface PaletteProps {
   /** What the user has typed before the palette was loaded. */

@@ -5,10 +5,10 @@ import { onKey } from './keys.ts';
 /** An action of a page: in the command palette, in the list of keys and, with a key, as a shortcut. */
 export interface Command {
   name: string;
-  /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, `Alt+1` to `Alt+9`, or two keys that are pressed one after the other, such as `g b`. */
+  /** A key, one with Ctrl or ⌘ such as `Ctrl+z`, `Alt+1` to `Alt+9`, `Space`, or two keys that are pressed one after the other, such as `g b`. */
   key?: string;
   /** Its part of the palette. Default: commands of the page and the frame. */
-  group?: 'Issue' | 'Go to' | 'Settings';
+  group?: 'Issue' | 'Go to' | 'Views' | 'Settings';
   /** One of many similar ones: the palette shows it only after three letters. */
   isValue?: boolean;
   /** Assigns the issues of the command to a person. The palette offers it for the people that it finds by name. */
@@ -95,8 +95,10 @@ const press = onKey((pressed, event: KeyboardEvent) => {
   if (isWithCtrl ? event.shiftKey : !areShortcutsOn()) return;
   const commands = registrations.flatMap(({ current }) => current);
   const isSequence = !isWithCtrl && first !== undefined && event.timeStamp - first.at < sequenceMs;
-  const single = isWithCtrl ? `Ctrl+${pressed.toLowerCase()}` : pressed;
-  const keys = isSequence ? `${first?.key} ${pressed}` : single;
+  // Space is also how a button is pressed and a box is ticked.
+  if (pressed === ' ' && (event.target as Element).closest('button, input, summary') !== null) return;
+  const single = isWithCtrl ? `Ctrl+${pressed.toLowerCase()}` : pressed === ' ' ? 'Space' : pressed;
+  const keys = isSequence ? `${first?.key} ${single}` : single;
   const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${single} `));
   first = isStart ? { key: pressed, at: event.timeStamp } : undefined;
   const command = commands.find(({ key }) => key === keys);

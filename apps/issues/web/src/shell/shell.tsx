@@ -151,7 +151,7 @@ export function Shell() {
       group: 'Go to' as const,
       run: () => void navigate({ to: '/board', search: lastSearch('/board') }),
     },
-    { key: 'v', name: 'Views: open or save', run: () => setOpen('views') },
+    { key: 'v', name: 'Views: open or save', group: 'Views' as const, run: () => setOpen('views') },
     {
       key: 'g s',
       name: 'Go to the settings',

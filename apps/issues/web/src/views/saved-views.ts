@@ -39,6 +39,7 @@ export function ViewCommands(): null {
     data.map((view, index) => ({
       ...(index < numberedViews && { key: `Alt+${index + 1}` }),
       name: `Open the view ${view.name}`,
+      group: 'Views' as const,
       run: () => void navigate(targetOf(view)),
     })),
     true,

@@ -7,10 +7,16 @@ const dayOf = (time: string, millisecondsBefore = 0) => {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 };
 
+/** Days from today, so that a view means the same tomorrow. */
+const daysOfDue = { today: '0', week: '7' } as const;
+
 /** The filters and the order as the query of a view. */
 export function viewQuery(search: ListSearch): string {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(apiQuery(search)))
+  const { due, ...others } = search;
+  if (due === 'today' || due === 'week') parameters.set('due_within', daysOfDue[due]);
+  const query = apiQuery(due === 'overdue' ? search : others);
+  for (const [name, value] of Object.entries(query))
     for (const one of [value].flat()) parameters.append(name, String(one));
   return parameters.toString();
 }
@@ -35,6 +41,10 @@ export function searchOfView(query: string): ListSearch {
   for (const name of ['reporter', 'watcher', 'link', 'external', 'sync', 'due_after', 'due_before'])
     found[name] = given.get(name) ?? undefined;
   found.id = all('id').join();
+  const within = given.get('due_within');
+  if (within === daysOfDue.today) found.due = 'today';
+  else if (within === daysOfDue.week) found.due = 'week';
+  else found.due_within = within ?? undefined;
   if (given.get('is_overdue') === 'true') found.due = 'overdue';
   for (const name of ['created', 'updated']) {
     const [from, to] = [given.get(`${name}_after`), given.get(`${name}_before`)];
