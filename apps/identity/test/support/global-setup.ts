@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { migrate } from '@tessera/service-kit/migrate';
-import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/stack/postgres';
+import { createServiceDatabase, manyDatabases, startTestPostgres, withRole } from '@tessera/stack/postgres';
 import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 
@@ -8,7 +8,7 @@ import { ownerRole, serviceRole } from './database-roles.ts';
  * Starts a PostgreSQL with a migrated database that every test file copies, and creates the signing key of most tests.
  */
 export default async function globalSetup(): Promise<void> {
-  const postgres = await startTestPostgres();
+  const postgres = await startTestPostgres(manyDatabases);
   const template = await createServiceDatabase(postgres.adminUrl, {
     database: 'identity_template',
     ...serviceRole,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@tessera/service-kit/migrate';
-import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
+import { createServiceDatabase, manyDatabases, startTestPostgres } from '@tessera/stack/postgres';
 import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
 import { templateOf } from './test-database.ts';
 
@@ -22,7 +22,7 @@ export default async function globalSetup(): Promise<void> {
 
 /** Starts PostgreSQL with the databases that `createTestDatabase` copies, and creates the key that signs tokens. */
 export async function prepareRun() {
-  const postgres = await startTestPostgres();
+  const postgres = await startTestPostgres(manyDatabases);
   for (const role of ['issues', 'identity'] as const) {
     const service = { database: templateOf(role), role, password: role };
     const connectionString = await createServiceDatabase(postgres.adminUrl, service);

@@ -16,5 +16,5 @@ export {
   withRole,
 } from './postgres/service-database.ts';
 export type { TestPostgres } from './postgres/test-postgres.ts';
-export { startTestPostgres } from './postgres/test-postgres.ts';
+export { manyDatabases, startTestPostgres } from './postgres/test-postgres.ts';
 export { StackError } from './stack-error.ts';

@@ -12,10 +12,16 @@ export interface TestPostgres {
 }
 
 /**
+ * Flags for the one server of many test files. A database of a file lives for seconds, but autovacuum starts a process each
+ * minute for every one that was ever made. Tests that need statistics call VACUUM or ANALYZE.
+ */
+export const manyDatabases = ['-c', 'autovacuum=off'];
+
+/**
  * A PostgreSQL for one test run: the server at TEST_DATABASE_URL (a superuser's URL), else a temporary embedded one, which
  * is removed by stop() and when this process dies.
  */
-export async function startTestPostgres(): Promise<TestPostgres> {
+export async function startTestPostgres(flags: readonly string[] = []): Promise<TestPostgres> {
   const given = testDatabaseUrl();
   if (given !== undefined) return { adminUrl: given, stop: async () => undefined };
 
@@ -29,7 +35,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
     watchdog.release();
   };
   try {
-    const server = await startPostgres({ dataDir: path.join(home, 'postgres'), persistent: false });
+    const server = await startPostgres({ dataDir: path.join(home, 'postgres'), persistent: false, flags });
     watchdog.removeOnDeath(server.folder);
     watchdog.stopOnDeath(server.process.pid, 'INT');
     const stop = async () => {

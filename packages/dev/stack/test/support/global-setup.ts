@@ -1,5 +1,5 @@
 import { createTemplates } from '../../src/index.ts';
-import { startTestPostgres, type TestPostgres } from '../../src/postgres.ts';
+import { manyDatabases, startTestPostgres, type TestPostgres } from '../../src/postgres.ts';
 
 declare global {
   var testPostgres: TestPostgres | undefined;
@@ -10,7 +10,7 @@ declare global {
  * ones.
  */
 export default async function globalSetup(): Promise<void> {
-  globalThis.testPostgres = await startTestPostgres();
+  globalThis.testPostgres = await startTestPostgres(manyDatabases);
   process.env.TEST_DATABASE_URL = globalThis.testPostgres.adminUrl;
   process.env.TEST_DATABASE_TEMPLATES = await createTemplates(globalThis.testPostgres);
 }
