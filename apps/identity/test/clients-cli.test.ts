@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { testNodeArguments } from '@tessera/stack';
 import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
 import { redirectUri } from './support/clients.ts';
@@ -38,7 +39,8 @@ function run(args: string[], variables = environment): Promise<Result> {
     env: { PATH: process.env.PATH, ...variables },
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, ['dist/clients-cli.js', ...args], options, (error, stdout, stderr) => {
+    const command = [...testNodeArguments(), 'dist/clients-cli.js', ...args];
+    execFile(process.execPath, command, options, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });

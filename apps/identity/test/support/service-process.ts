@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { testNodeArguments } from '@tessera/stack';
 import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
 import { assertAuthenticates, signingPem, testEnvironment } from './test-app.ts';
@@ -20,7 +21,7 @@ export async function startService(
   databaseUrl: string,
   overrides: Record<string, string> = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [server], {
+  const child = spawn(process.execPath, [...testNodeArguments(), server], {
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: '6',

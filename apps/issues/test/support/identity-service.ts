@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Identity, TokenResponse } from '@tessera/contracts';
+import { testNodeArguments } from '@tessera/stack';
 import { findFreePort } from '@tessera/stack/postgres';
 import { recordEmission } from '@tessera/testing/leaks';
 import axios from 'axios';
@@ -52,7 +53,7 @@ export class IdentityService implements IdentityProvider {
 
   /** Starts the process with additional variables and waits until it listens. */
   async up(more: Record<string, string> = {}): Promise<void> {
-    const child = spawn(process.execPath, ['dist/server.js'], {
+    const child = spawn(process.execPath, [...testNodeArguments(), 'dist/server.js'], {
       cwd: folder,
       env: { ...this.#environment, ...more },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { testNodeArguments } from '@tessera/stack';
 import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
 import { testEnvironment } from './environment.ts';
@@ -27,7 +28,7 @@ export async function startIssuesService(
   { databaseUrl, identity }: Pick<TestApp, 'databaseUrl' | 'identity'>,
   environment: Record<string, string> = {},
 ): Promise<IssuesService> {
-  const child = spawn(process.execPath, ['dist/server.js'], {
+  const child = spawn(process.execPath, [...testNodeArguments(), 'dist/server.js'], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,

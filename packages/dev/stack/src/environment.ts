@@ -21,6 +21,7 @@ const NOT_PASSED_ON = new Set([
   'TESSERA_POSTGRES_PORT',
   'TEST_DATABASE_URL',
   'TEST_DATABASE_TEMPLATES',
+  'TEST_NODE_ARGUMENTS',
   'TEST_POOLER',
   'PORT',
   'DATABASE_URL',
@@ -73,6 +74,11 @@ export function testDatabaseUrl(): string | undefined {
 /** The suffix of the migrated databases on that PostgreSQL that test stacks copy; undefined: each stack migrates its own. */
 export function testDatabaseTemplates(): string | undefined {
   return process.env.TEST_DATABASE_TEMPLATES || undefined;
+}
+
+/** Arguments for Node with which tests start processes. */
+export function testNodeArguments(): string[] {
+  return (process.env.TEST_NODE_ARGUMENTS ?? '').split(' ').filter((argument) => argument !== '');
 }
 
 /** A pooler between services and PostgreSQL, as in DATABASE_POOLER. */

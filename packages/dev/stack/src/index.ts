@@ -1,4 +1,11 @@
-export { type Pooler, patientLimits, searchPath, testPooler, withVariables } from './environment.ts';
+export {
+  type Pooler,
+  patientLimits,
+  searchPath,
+  testNodeArguments,
+  testPooler,
+  withVariables,
+} from './environment.ts';
 export { Balancer } from './test-stack/balancer.ts';
 export { httpClient } from './test-stack/http-client.ts';
 export { migrate, Service, type ServiceName } from './test-stack/service.ts';

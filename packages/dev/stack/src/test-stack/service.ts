@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { searchPath } from '../environment.ts';
+import { searchPath, testNodeArguments } from '../environment.ts';
 import { waitUntil } from '../processes/wait-until.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { threadPoolSize } from '../thread-pool.ts';
@@ -15,7 +15,10 @@ export type ServiceName = 'identity' | 'issues';
 /** Applies a built service's migrations as the owner of its database, as a deployment does. */
 export async function migrate(app: ServiceName, ownerUrl: string, checkout = repositoryRoot): Promise<void> {
   const env = { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app };
-  await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: checkout, env });
+  await execute(process.execPath, [...testNodeArguments(), `apps/${app}/dist/migrate.js`], {
+    cwd: checkout,
+    env,
+  });
 }
 
 export interface ServiceOptions {
@@ -66,7 +69,8 @@ export class Service {
   /** Starts the service with additional variables and waits until it listens. */
   async start(more: Record<string, string> = {}): Promise<void> {
     const log = this.#logFile === undefined ? 'pipe' : openSync(this.#logFile, 'a');
-    const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
+    const program = `apps/${this.#app}/dist/server.js`;
+    const child = spawn(process.execPath, [...testNodeArguments(), ...this.#nodeArguments, program], {
       cwd: this.#checkout,
       env: {
         PATH: searchPath,
