@@ -89,7 +89,7 @@ export function IssueRelations({ issue }: { issue: Issue }) {
   };
 
   return (
-    <section className="relations" aria-labelledby="relations-title">
+    <section aria-labelledby="relations-title">
       <div className="section-head">
         <h2 id="relations-title">Relations</h2>
         {!isReadOnly && (
