@@ -23,6 +23,15 @@ const web = await startWeb({
   },
 });
 
+/** A parent, sub-issues of which one is done, and an issue that waits. */
+async function relate({ api }: Person, key: string): Promise<void> {
+  const put = (kind: 'parent' | 'blocks', direction: 'incoming' | 'outgoing', number: number) =>
+    api.putRelation(key, { kind, direction, issue: `${number}` });
+  await put('parent', 'incoming', 1);
+  await put('blocks', 'incoming', 2);
+  for (const number of [3, 4, 5]) await put('parent', 'outgoing', number);
+}
+
 /** Both sides of the issue change its title. A webhook fails once. */
 async function fillSettings({ api }: Person, key: string): Promise<void> {
   await api.sync(key);
@@ -60,6 +69,7 @@ async function registerApplications(): Promise<void> {
 
 try {
   const { ada, key } = await fillExamples(web, 60);
+  await relate(ada, key);
   await fillSettings(ada, key);
   await registerApplications();
   for (const colorScheme of themes) {
@@ -88,11 +98,24 @@ try {
       await page.getByRole('button', { name: /^Priority/ }).click();
       await page.getByRole('option').first().waitFor();
       await take('list-filter');
+      await page.keyboard.press('Escape');
+      await page.getByRole('link', { name: 'Invoices are printed without' }).focus();
+      await page.keyboard.press('Space');
+      await page.getByRole('dialog', { name: key }).locator('.markdown ul').waitFor();
+      await take('peek');
+      await page.keyboard.press('Escape');
       await page.goto(`/issues/${key}`);
       await page.getByText('The queue was full').waitFor();
       await page.locator('.markdown ul').first().waitFor();
-      await page.getByRole('heading', { name: 'Links' }).waitFor();
+      await page.getByText('1 of 3 done').waitFor();
       await take('issue');
+      await page.getByRole('region', { name: 'Relations' }).scrollIntoViewIfNeeded();
+      await take('relations');
+      await page.getByRole('button', { name: 'Add a relation' }).click();
+      await page.getByRole('combobox', { name: 'Search: Issue' }).fill('invoices');
+      await page.getByRole('listbox', { name: 'Issue' }).getByRole('option').first().waitFor();
+      await take('relation');
+      await page.keyboard.press('Escape');
       await page.getByRole('region', { name: 'Conflict of the title' }).scrollIntoViewIfNeeded();
       await take('sync');
       await page.getByRole('button', { name: 'New issue' }).click();

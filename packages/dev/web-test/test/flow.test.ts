@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { pageProblems } from '../src/page-problems.ts';
 import { type Page, type Person, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
@@ -53,6 +54,30 @@ describe('the place in a list', () => {
     await press(page, 'j');
     await focusedRow(page, 'Case 5');
     expect(new URL(page.url()).search).toBe('?status=OPEN&order=created_at');
+  });
+
+  it('goes on with the issues at which one peeks, and stays in the list', async () => {
+    const page = await web.openAs(ada, '/issues?q=case&order=created_at');
+    await page.getByRole('link', { name: 'Case 11', exact: true }).waitFor();
+    await press(page, 'j', 'Space');
+    const peek = page.getByRole('dialog', { name: created[0] ?? '' });
+    await peek.getByText('Case 1', { exact: true }).waitFor();
+    await peek.getByText('No description').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    await press(page, 'j', 'j', 'k');
+    await page.getByRole('dialog').getByText('Case 2', { exact: true }).waitFor();
+    await press(page, 'Space');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await focusedRow(page, 'Case 2');
+    // Its box is ticked by Space as ever.
+    await page.getByLabel(`Select ${created[4]}`, { exact: true }).focus();
+    await press(page, 'Space');
+    await page.getByText('1 selected').waitFor();
+    await page.getByRole('link', { name: 'Case 3', exact: true }).focus();
+    await press(page, 'Space');
+    await page.getByRole('dialog').getByText('Case 3', { exact: true }).waitFor();
+    await press(page, 'o');
+    await heading(page, 'Case 3');
   });
 
   it('goes to the card in its place on the board, also by g b', async () => {

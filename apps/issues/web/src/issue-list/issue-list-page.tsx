@@ -7,10 +7,11 @@ import { formatNumber } from '../messages.ts';
 import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { type Command, useCommands } from '../shell/commands.ts';
+import { lazyPart } from '../shell/lazy-part.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { useOpenView } from '../views/open-view.ts';
 import { ViewActions } from '../views/parts.ts';
-import { noteList } from './came-from.ts';
+import { lastPlace, noteList } from './came-from.ts';
 import { useDisplay } from './display.ts';
 import type { Grouping } from './groups.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
@@ -18,6 +19,12 @@ import { ListDisplay } from './list-display.tsx';
 import { ListFilters, openFirstFilter } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 import { useIssuePages } from './use-issue-pages.ts';
+
+const IssuePeek = lazyPart(
+  async () => (await import('../issue/issue-peek.tsx')).IssuePeek,
+  () => null,
+  () => null,
+);
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
@@ -103,6 +110,7 @@ export function IssueListView({
   useTitle(title);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const table = useRef<IssueTableHandle>(null);
+  const [peeked, setPeeked] = useState<string>();
   const client = useQueryClient();
   const [{ isCompact }] = useDisplay();
   const { list, queryKey, listed, issues, total, counts } = useIssuePages(query, by);
@@ -118,6 +126,7 @@ export function IssueListView({
     { key: 'j', name: 'Next issue', run: () => table.current?.move(1) },
     { key: 'k', name: 'Previous issue', run: () => table.current?.move(-1) },
     { key: 'o', name: 'Open the issue', run: () => table.current?.open() },
+    { key: 'Space', name: 'Peek at the issue', run: () => setPeeked(table.current?.active()) },
     { key: 'x', name: 'Select the issue', run: () => table.current?.toggle() },
     { key: 'J', name: 'Select with the next issue', run: () => table.current?.extend(1) },
     { key: 'K', name: 'Select with the previous issue', run: () => table.current?.extend(-1) },
@@ -129,6 +138,7 @@ export function IssueListView({
   const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(listed), queryFn: skipToken });
   const shown = new Set(issues.map(({ key }) => key));
   const newCount = arrived.filter((key) => !shown.has(key)).length;
+  const peekedRow = issues.find(({ key }) => key === peeked);
   const showNew = async () => {
     // The first page alone is read again.
     client.setQueryData<typeof list.data>(
@@ -197,6 +207,16 @@ export function IssueListView({
         />
       )}
       {quick.dialog}
+      {peekedRow !== undefined && (
+        <IssuePeek
+          row={peekedRow}
+          onMove={(by) => {
+            table.current?.move(by);
+            setPeeked(lastPlace()?.key);
+          }}
+          onClose={() => setPeeked(undefined)}
+        />
+      )}
     </main>
   );
 }
