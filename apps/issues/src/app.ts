@@ -161,8 +161,9 @@ export function createRoutes(
   // Large enough for every issue that the schemas accept, even if each character is escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
-  // Every user may read all of these texts. The lists of users mix e-mails with names that others choose.
-  const compress = true;
+  // Texts that every user may read. In a response that also has issues which others do not see, its size would tell of them to an author
+  // of texts beside them (BREACH). The lists of users mix e-mails with names that others choose.
+  const compress = ({ access: { seesRestricted } }: Actor) => !seesRestricted;
 
   return [
     route(listIssues, { access: member, limit: listReads, compress }, lists.list),

@@ -41,6 +41,7 @@ import { IssuePresenter } from './issue-core/issue.presenter.ts';
 import { IssueUrls } from './issue-core/issue-reference.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
+import { AccessReader } from './issue-store/access-reader.ts';
 import { IssueMover } from './issue-store/move.ts';
 import { IssueReader } from './issue-store/read.ts';
 import { issueWordTables } from './issue-store/word-rewrite.ts';
@@ -53,6 +54,8 @@ import { MentionRepository } from './mentions/mention.repository.ts';
 import { MentionResolver } from './mentions/mention-resolver.ts';
 import { NotificationRepository } from './notifications/notification.repository.ts';
 import { NotificationService } from './notifications/notification.service.ts';
+import { MemberRepository } from './projects/member.repository.ts';
+import { MemberService } from './projects/member.service.ts';
 import { ProjectRepository } from './projects/project.repository.ts';
 import { ProjectService } from './projects/project.service.ts';
 import { createRateLimits } from './rate-limit/create-rate-limits.ts';
@@ -115,12 +118,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const events = new EventFeed(main.pool, { standbys: config.eventStandbys });
   observeEventFeed(metrics, events);
   const streamed = standby === undefined ? undefined : new PositionedFeed(events, standby);
-  const notifications = createNotifications(main.database, eventSignal, logger);
+  const { access } = issues;
+  const notifications = createNotifications(main.database, access, eventSignal, logger);
   const eventStreams: EventStreams = new EventStreams({
     feed: streamed ?? events,
     position: streamed && (() => streamed.position),
     signal: eventSignal,
     urls: issues.urls,
+    access,
     findEnded: (owners) => findEndedStreams(main.database, owners),
     findChangedNotifications: (people) => notifications.repository.changed(people),
     onEnded: observeStreams(metrics, () => eventStreams),
@@ -137,6 +142,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     database: main.database,
     leases,
     urls: issues.urls,
+    projects: issues.projects,
     signal: eventSignal,
     metrics,
     logger,
@@ -199,8 +205,8 @@ function createSignal({ database, listensForEvents }: Config, logger: Logger): E
   return new EventSignal(new EventChannel({ connectionString, applicationName: 'issues events', logger }));
 }
 
-function createNotifications(database: Database, signal: EventSignal, logger: Logger) {
-  const repository = new NotificationRepository(database);
+function createNotifications(database: Database, access: AccessReader, signal: EventSignal, logger: Logger) {
+  const repository = new NotificationRepository(database, access);
   // The streams then tell people of them.
   const run = () => repository.notify(() => signal.written());
   const worker = new EventWorker({ name: 'notifications', signal, run, pauseMs: 200, logger });
@@ -270,8 +276,12 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const writer = new IssueWriter(main, tracker);
   const labels = new LabelService({ repository: new LabelRepository(main) });
   const mentions = new MentionResolver({ repository: new MentionRepository(main) });
+  const access = new AccessReader(main);
+  const memberships = new MemberRepository(main);
   const projects = new ProjectService({
     repository: new ProjectRepository(main),
+    members: memberships,
+    access,
     mover: new IssueMover(main, tracker),
     presenter: urls,
     keyPrefix,
@@ -290,18 +300,21 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
       labels,
       mentions,
       projects,
+      access,
       requirePrecondition,
     }),
     lists: new IssueListService({
       repository: new IssueListRepository(lists, keyPrefix, tracker),
       presenter,
     }),
-    bulk: new IssueBulkService({ writer, people, labels, projects }),
+    bulk: new IssueBulkService({ writer, people, labels, projects, access }),
     presenter,
     links: new LinkService({ reader, writer, people }),
     relations: new RelationService({ reader, writer }),
     labels,
+    access,
     projects,
+    members: new MemberService({ members: memberships, projects, people, access }),
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),
     views: new ViewRepository(main),

@@ -6,9 +6,11 @@ import { startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import type { Transaction } from '../src/database.ts';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
 import { IssueUrls } from '../src/issue-core/issue-reference.ts';
+import { systemScope } from '../src/issue-core/project-access.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { completeOrder, type IssueListRequest } from '../src/issue-list/issue-list.ts';
+import { AccessReader } from '../src/issue-store/access-reader.ts';
 import { IssueReader } from '../src/issue-store/read.ts';
 import { IssueWriter } from '../src/issue-store/write.ts';
 import { IssueService } from '../src/issues/issue.service.ts';
@@ -21,7 +23,14 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import { openTestDatabase } from './support/test-database.ts';
 
 const query = (filters: IssueListRequest['filters'] = {}) => ({
-  request: { filters, sort: completeOrder(), size: 50, offset: 0, total: 'capped' } as const,
+  request: {
+    scope: systemScope,
+    filters,
+    sort: completeOrder(),
+    size: 50,
+    offset: 0,
+    total: 'capped',
+  } as const,
   page: undefined,
   url: 'http://issues.test/',
 });
@@ -58,6 +67,7 @@ function issuesOf({ database, dependencies: { mirror: people } }: TestApp): Issu
     labels,
     mentions,
     projects: { resolve: () => Promise.reject(new Error('no project is named')) },
+    access: new AccessReader(database),
     requirePrecondition: false,
   });
 }
@@ -122,8 +132,12 @@ describe('a page of cached summaries', () => {
     await app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [eve.username, eve.id]);
     const issue = await createIssue(eve, { assignee_id: eve.id });
     expect(await lists.find(query())).toEqual(await listsOf(app).find(query()));
-    expect(await issues.find({ id: issue.id })).toEqual(await issuesOf(app).find({ id: issue.id }));
-    expect((await issues.find({ id: issue.id })).text).toContain(JSON.stringify(eve.username));
+    expect(await issues.find({ id: issue.id, scope: systemScope })).toEqual(
+      await issuesOf(app).find({ id: issue.id, scope: systemScope }),
+    );
+    expect((await issues.find({ id: issue.id, scope: systemScope })).text).toContain(
+      JSON.stringify(eve.username),
+    );
   });
 
   it('keeps what is newer than the answer of a server that is behind', async () => {
@@ -182,17 +196,19 @@ describe('a cached issue', () => {
     const texts = new Set<string>();
     for (const change of changes) {
       await change();
-      const fresh = await issuesOf(app).find({ id });
-      expect(await issues.find({ id })).toEqual(fresh);
-      expect(await issues.find({ id })).toEqual(fresh);
-      expect(await issues.find({ number: issue.number })).toEqual(fresh);
+      const fresh = await issuesOf(app).find({ id, scope: systemScope });
+      expect(await issues.find({ id, scope: systemScope })).toEqual(fresh);
+      expect(await issues.find({ id, scope: systemScope })).toEqual(fresh);
+      expect(await issues.find({ number: issue.number, scope: systemScope })).toEqual(fresh);
       texts.add(fresh.text);
     }
     expect(texts.size).toBe(changes.length);
   });
 
   it('is undefined if the issue does not exist', async () => {
-    await expect(issues.find({ id: randomUUID() })).rejects.toMatchObject({ code: 'issue_not_found' });
+    await expect(issues.find({ id: randomUUID(), scope: systemScope })).rejects.toMatchObject({
+      code: 'issue_not_found',
+    });
   });
 });
 

@@ -1,6 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  type ProjectRole,
+  type ProjectVisibility,
+  projectRoles,
+  projectVisibilities,
+} from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
+import fc from 'fast-check';
 import type { Test } from 'supertest';
+import { sightOf } from '../src/issue-core/project-access.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -205,7 +215,10 @@ describe('two processes on one database', () => {
     const staff = await aPerson(store, { is_staff: true });
     await store.sql(`DELETE FROM projects WHERE key LIKE 'FILL%'`);
     for (const key of ['FROM', 'TO'])
-      await staff.on(services[0]).post('/api/v1/projects/', { key, name: 'x' }).expect(201);
+      await staff
+        .on(services[0])
+        .post('/api/v1/projects/', { key, name: 'x', visibility: 'everyone' })
+        .expect(201);
     const draft = { title: 'Moved', project: 'FROM' };
     const created = await inParallel(10, (service) => post(service, '').send(draft));
     const answers = await inParallel(30, (service, index) => {
@@ -225,6 +238,137 @@ describe('two processes on one database', () => {
         issue.id,
       ]);
       expect(moves).toHaveLength(now.project.id === target.id ? 1 : 0);
+    }
+  });
+
+  it('keeps a last manager, a limit of memberships, and shows nothing to a member who was removed', async () => {
+    const staff = await aPerson(store, { is_staff: true });
+    const project = '/api/v1/projects/OURS/';
+    await staff.on(services[0]).post('/api/v1/projects/', { key: 'OURS', name: 'Ours' }).expect(201);
+    const member = (person: { id: string }) => `${project}members/${person.id}/`;
+    await staff.on(services[0]).put(member(ann), { role: 'manager' }).expect(201);
+    const managers = [staff, ann];
+    const left = await inParallel(10, (service, index) => {
+      const person = managers[index % 4 < 2 ? 0 : 1] ?? ann;
+      const self = person.on(service);
+      return index % 3 === 0 ? self.put(member(person), { role: 'viewer' }) : self.delete(member(person));
+    });
+    expect(left.map(({ body }) => body.code)).toContain('last_manager');
+    const kept = await store.sql<{ user_id: string }>(
+      `SELECT user_id FROM project_members m JOIN projects p ON p.id = m.project_id WHERE p.key = 'OURS' AND role = 'manager'`,
+    );
+    expect(kept).toHaveLength(1);
+
+    const bob = await aPerson(store);
+    await store.sql(
+      `WITH made AS (
+         INSERT INTO projects (id, key, name, visibility)
+         SELECT gen_random_uuid(), 'MINE' || n, 'x', 'members' FROM generate_series(1, 201) n RETURNING id, key
+       ), kept AS (INSERT INTO project_keys (key, project_id) SELECT key, id FROM made)
+       INSERT INTO project_members (project_id, user_id, role)
+         SELECT id, $1, 'viewer' FROM made WHERE key NOT IN ('MINE1', 'MINE2', 'MINE3', 'MINE4')`,
+      [bob.id],
+    );
+    const added = await inParallel(4, (service, index) =>
+      staff.on(service).put(`/api/v1/projects/MINE${index + 1}/members/${bob.id}/`, { role: 'member' }),
+    );
+    expect(added.map(({ status }) => status).sort()).toEqual([201, 201, 201, 422]);
+    const [first] = added.flatMap(({ status }, index) => (status === 201 ? [index + 1] : []));
+    const created = await staff
+      .on(services[0])
+      .post('/api/v1/issues/', { title: 'Ours', project: `MINE${first}` })
+      .expect(201);
+    const statusesOf = () =>
+      Promise.all(
+        services.map(async (one) => (await bob.on(one).get(`/api/v1/issues/${created.body.id}/`)).status),
+      );
+    await eventually(statusesOf, (statuses) => statuses.every((status) => status === 200));
+    await staff.on(services[0]).delete(`/api/v1/projects/MINE${first}/members/${bob.id}/`).expect(204);
+    await eventually(statusesOf, (statuses) => statuses.every((status) => status === 404));
+  });
+
+  it('shows each reader what the rules say, after random changes of members, projects and issues and a crash', async () => {
+    const steps = Number(process.env.ACCESS_MODEL_STEPS ?? 40);
+    const seed = Number(process.env.ACCESS_MODEL_SEED ?? randomInt(2 ** 31));
+    const random = fc.sample(fc.nat(999), { seed, numRuns: steps * 4 });
+    const draw = (count: number) => (random.pop() ?? 0) % count;
+    const pick = <Item>(items: readonly Item[]): Item => items[draw(items.length)] as Item;
+
+    const chief = await aPerson(store, { is_staff: true, is_superuser: true });
+    const readers = [await aPerson(store), await aPerson(store), await aPerson(store, { is_staff: true })];
+    const keys = ['MODELA', 'MODELB', 'MODELC'];
+    for (const key of keys)
+      await chief
+        .on(services[0])
+        .post('/api/v1/projects/', { key, name: 'x', visibility: 'everyone' })
+        .expect(201);
+    const issues: string[] = [];
+    for (const reporter of [...readers, ...readers]) {
+      const draft = { title: 'Modelled', project: pick(keys) };
+      issues.push((await reporter.on(services[0]).post('/api/v1/issues/', draft).expect(201)).body.id);
+    }
+    const change = async () => {
+      const by = chief.on(pick(services));
+      const project = `/api/v1/projects/${pick(keys)}/`;
+      const member = `${project}members/${pick(readers).id}/`;
+      const issue = `/api/v1/issues/${pick(issues)}/`;
+      const changes = [
+        () => by.patch(project, { visibility: pick(projectVisibilities) }),
+        () => by.put(member, { role: pick(projectRoles) }),
+        () => by.delete(member),
+        () => by.post(`${issue}move/`, { project: pick([...keys, 'ISS']) }),
+        () => by.post(`${issue}comments/`, { body: 'x' }),
+        () => by.patch(issue, { assignee_id: pick([...readers.map(({ id }) => id), null]) }),
+      ];
+      // Without an answer, the change was made or not: the database says what holds.
+      await pick(changes)().catch(() => undefined);
+    };
+    // Which issues the rules show to each reader, from the rows of the database.
+    const expected = async () => {
+      const rows = await store.sql<{
+        id: string;
+        visibility: ProjectVisibility;
+        people: string[];
+        roles: Record<string, ProjectRole> | null;
+      }>(
+        `SELECT i.id, p.visibility, ARRAY[i.reporter_id, i.assignee_id] AS people,
+                (SELECT jsonb_object_agg(m.user_id, m.role) FROM project_members m WHERE m.project_id = p.id) AS roles
+           FROM issues i JOIN projects p ON p.id = i.project_id WHERE i.id = ANY($1)`,
+        [issues],
+      );
+      return readers.map(({ id, is_staff }) =>
+        rows
+          .filter(({ visibility, roles, people }) => {
+            if (visibility === 'everyone') return true;
+            const sight = sightOf({ visibility, role: roles?.[id] }, is_staff);
+            return sight === 'all' || (sight === 'own' && people.includes(id));
+          })
+          .map((row) => row.id)
+          .sort(),
+      );
+    };
+    const shown = () =>
+      Promise.all(
+        readers.map(async (reader) => {
+          const client = reader.on(pick(services));
+          const { body: listed } = await client.get(`/api/v1/issues/?id=${issues.join()}&fields=id`);
+          const { body: found } = await client.get('/api/v1/issues/?search=modelled&fields=id&limit=50');
+          const read = await Promise.all(issues.map((id) => client.get(`/api/v1/issues/${id}/`)));
+          return [
+            listed.map(({ id }: { id: string }) => id).sort(),
+            found.map(({ id }: { id: string }) => id).sort(),
+            issues.filter((_, place) => read[place]?.status === 200).sort(),
+          ];
+        }),
+      );
+    for (let step = 0; step < steps; step += 10) {
+      const changes = Array.from({ length: 10 }, change);
+      if (step === 10) services[1].kill();
+      await Promise.all(changes);
+      if (step === 10) services[1] = await startIssuesService(store);
+      const wanted = (await expected()).map((ids) => [ids, ids, ids]);
+      const holds = (now: unknown) => isDeepStrictEqual(now, wanted);
+      expect([seed, step, await eventually(shown, holds)]).toEqual([seed, step, wanted]);
     }
   });
 

@@ -32,6 +32,7 @@ describe('every response matches the API document, and a rejected request writes
   const webhookIds: string[] = [];
   const deliveryIds: string[] = [];
   const disposable: string[] = [];
+  const memberIds: string[] = [];
 
   beforeAll(async () => {
     identity = await IdentityService.start();
@@ -70,7 +71,12 @@ describe('every response matches the API document, and a rejected request writes
       const { body } = await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201);
       commentIds.push(body.id);
     }
-    await staff.post('/api/v1/projects/', { key: 'APP', name: 'Apps' }).expect(201);
+    await staff.post('/api/v1/projects/', { key: 'APP', name: 'Apps', visibility: 'everyone' }).expect(201);
+    const members = await app.sql<{ user_id: string }>(
+      `INSERT INTO project_members (project_id, user_id, role)
+       SELECT p.id, gen_random_uuid(), 'viewer' FROM projects p, generate_series(1, 20) WHERE p.key = 'APP' RETURNING user_id`,
+    );
+    memberIds.push(...members.map(({ user_id }) => user_id));
     fuzzer = new Fuzzer({
       document,
       listener: app.listener,
@@ -107,6 +113,14 @@ describe('every response matches the API document, and a rejected request writes
         'deleteLabel.id': () => labelIds.pop() ?? issueId,
         'getProject.key': () => 'APP',
         'updateProject.key': () => 'APP',
+        'listProjectMembers.key': () => 'APP',
+        'putProjectMember.key': () => 'APP',
+        'putProjectMember.user_id': () => target.id,
+        'deleteProjectMember.key': () => 'APP',
+        'deleteProjectMember.user_id': () => memberIds.pop() ?? target.id,
+        'listProjectActivity.key': () => 'APP',
+        'createWebhook.projects': () => 'APP',
+        'updateWebhook.projects': () => 'APP',
         'moveIssue.project': () => 'ISS',
         'createIssue.project': () => 'ISS',
         'createWebhook.url': () => webhook.url,

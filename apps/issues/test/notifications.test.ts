@@ -70,7 +70,9 @@ describe('the day before an issue is due, and on that day,', () => {
       `${reason} issue.due`,
     ]);
     const on = (day: string) => async () => {
-      const replicas = [1, 2].map(() => new NotificationRepository(app.database, () => new Date(day)));
+      const replicas = [1, 2].map(
+        () => new NotificationRepository(app.database, undefined, () => new Date(day)),
+      );
       for (let round = 0; round < 3; round += 1)
         await Promise.all(replicas.map((replica) => replica.notify()));
     };

@@ -5,6 +5,7 @@ import { Prisma } from '../src/generated/prisma/client.ts';
 import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
 import { listStatement, rankedStatement } from '../src/identity-mirror/people-list.sql.ts';
 import type { PeopleFilter, RankedPlace } from '../src/identity-mirror/people-list.ts';
+import { systemScope } from '../src/issue-core/project-access.ts';
 import { selectByUsernames } from '../src/mentions/mention.repository.ts';
 import { busyPerson, fillWithIssues, fillWithPeople } from './support/many-issues.ts';
 import { explain } from './support/plans.ts';
@@ -32,10 +33,16 @@ describe('among 30,000 people', () => {
     ['a search', { search: 'na', searchEmails: false }],
     ['a search by staff', { search: 'na x7', searchEmails: true }],
     ['a search without a match', { search: 'zzz', searchEmails: true }],
-    ['a search with an issue', { search: 'na', searchEmails: false, issue: { number: 1 } }],
+    [
+      'a search with an issue',
+      { search: 'na', searchEmails: false, issue: { number: 1, scope: systemScope } },
+    ],
     ['a search for inactive people', { search: 'na', searchEmails: false, isActive: false }],
-    ['an issue', { searchEmails: false, issue: { number: 1 } }],
-    ['inactive people with an issue', { searchEmails: false, isActive: false, issue: { number: 1 } }],
+    ['an issue', { searchEmails: false, issue: { number: 1, scope: systemScope } }],
+    [
+      'inactive people with an issue',
+      { searchEmails: false, isActive: false, issue: { number: 1, scope: systemScope } },
+    ],
   ])('%s reads a limited number of blocks', async (_name, filter) => {
     for (const after of places) {
       const { text, values } = rankedStatement(Prisma.sql`m.username`, filter, { after, limit: 101 });

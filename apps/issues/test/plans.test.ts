@@ -7,6 +7,7 @@ import type { Database } from '../src/database.ts';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
 import { IssueUrls } from '../src/issue-core/issue-reference.ts';
+import { systemScope } from '../src/issue-core/project-access.ts';
 import { filterConditions, orderBy } from '../src/issue-list/issue-conditions.sql.ts';
 import { countStatement } from '../src/issue-list/issue-counts.sql.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
@@ -70,6 +71,7 @@ describe(`among ${count} issues`, () => {
     ['assignee', 'a status', { statuses: ['REOPENED'] }],
   ])('counting by %s of %s reads a limited number of blocks', async (by, _name, filters) => {
     const request = {
+      scope: systemScope,
       filters,
       sort: completeOrder(),
       size: 0,
@@ -87,6 +89,7 @@ describe(`among ${count} issues`, () => {
     'counting the issues with "%s" reads a limited number of blocks',
     async (search) => {
       const request = {
+        scope: systemScope,
         filters: { search },
         sort: completeOrder(),
         size: 0,
@@ -112,7 +115,15 @@ describe(`among ${count} issues`, () => {
       const sort = completeOrder(
         order.length === 0 ? undefined : [{ field: 'created_at', descending: false }],
       );
-      const request = { filters, sort, size: 200, offset: 0, tracker: syncedWith, total: 'none' as const };
+      const request = {
+        scope: systemScope,
+        filters,
+        sort,
+        size: 200,
+        offset: 0,
+        tracker: syncedWith,
+        total: 'none' as const,
+      };
       const conditions = Prisma.join(filterConditions(request), ' AND ');
       const all = Prisma.sql`SELECT i.id FROM issues i WHERE ${conditions} ORDER BY ${orderBy(sort)}`;
       const { rows } = await client.query<{ id: string }>({ text: all.text, values: all.values });
@@ -141,7 +152,7 @@ describe(`among ${count} issues`, () => {
     [{ search: 'nosuchword or everywhere', statuses: ['REOPENED'] }, true],
   ])('the counts of %j are those of a full scan, unless they are incomplete', async (filters, isComplete) => {
     for (const by of ['status', 'priority', 'assignee'] as const) {
-      const { counts, is_complete } = await lists.count(filters, by);
+      const { counts, is_complete } = await lists.count({ filters, scope: systemScope }, by);
       const column = by === 'assignee' ? 'assignee_id' : by;
       const { rows } = await client.query(
         `SELECT ${column}::text AS value, count(*)::int FROM issues
@@ -168,7 +179,7 @@ describe(`among ${count} issues`, () => {
     for (const place of [undefined, after]) {
       const page = { limit: 101, after: place, order };
       const plan = await explainRead((database) =>
-        new IssueReader(database).listComments({ number: 2 }, page),
+        new IssueReader(database).listComments({ number: 2, scope: systemScope }, page),
       );
       expect(plan.comments).toBeLessThanOrEqual(101);
       expect(plan.scanned).not.toContain('comments');
@@ -196,7 +207,7 @@ describe(`among ${count} issues`, () => {
     for (const after of [undefined, 500]) {
       const page = { limit: 101, after, order };
       const plan = await explainRead((database) =>
-        new ActivityRepository(database).list({ number: 3 }, page),
+        new ActivityRepository(database).list({ number: 3, scope: systemScope }, page),
       );
       expect(plan.indexes).toContain('activity_issue_idx');
       expect(plan.scanned).not.toContain('activity');
@@ -235,6 +246,7 @@ describe(`among ${count} issues`, () => {
     );
     const expected = rows.map(({ id }) => id);
     const request = {
+      scope: systemScope,
       filters: { search },
       sort: completeOrder(),
       size: 100,
@@ -262,6 +274,7 @@ describe(`among ${count} issues`, () => {
     ['everywhere', undefined],
   ])('the total of "%s" is %s', async (search, total) => {
     const request = {
+      scope: systemScope,
       filters: { search },
       sort: completeOrder(),
       size: 10,
@@ -281,7 +294,7 @@ describe(`among ${count} issues`, () => {
     await client.query('ANALYZE issue_watchers');
     const since = new Date(Date.now() - count * 1000).toISOString();
     for (const after of [undefined, { since, id: busyPerson }]) {
-      const { text, values } = selectWatched(busyPerson, { limit: 101, after });
+      const { text, values } = selectWatched(systemScope, busyPerson, { limit: 101, after });
       const plan = await explain(client, { text, values });
       expect(plan.indexes).toEqual(
         expect.arrayContaining(['issue_watchers_user_idx', 'issues_reporter_idx', 'issues_pkey']),
@@ -338,7 +351,10 @@ describe(`among ${count} issues`, () => {
       'SELECT user_id FROM issue_watchers ORDER BY since DESC LIMIT 1',
     );
     const filters = { isUnread: undefined, state: undefined, reasons: undefined, issue: undefined };
-    const listed = selectNotifications(people[0]?.user_id, filters, { limit: 51, after: { place: '25' } });
+    const listed = selectNotifications({ ...systemScope, readerId: people[0]?.user_id }, filters, {
+      limit: 51,
+      after: { place: '25' },
+    });
     const page = await explain(client, { text: listed.text, values: listed.values });
     expect(page.scanned).toEqual([]);
     expect(page.indexes).toContain('notifications_pkey');

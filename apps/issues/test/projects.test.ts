@@ -28,7 +28,9 @@ const keys = Array.from({ length: 100 }, (_, index) => `P${index}`).values();
 const aKey = () => String(keys.next().value);
 
 async function createProject(body: object = {}): Promise<Project> {
-  const response = await staff.post(projectsPath, { key: aKey(), name: 'Apps', ...body }).expect(201);
+  const response = await staff
+    .post(projectsPath, { key: aKey(), name: 'Apps', visibility: 'everyone', ...body })
+    .expect(201);
   return projectSchema.parse(response.body);
 }
 
@@ -42,7 +44,9 @@ const keysOf = async (query: string, path = issuesPath): Promise<string[]> => {
 describe('/api/v1/projects/', () => {
   it('creates, reads, lists, renames and archives projects', async () => {
     const [key, next] = [aKey(), aKey()];
-    const response = await staff.post(projectsPath, { key: key.toLowerCase(), name: ' Apps ' }).expect(201);
+    const response = await staff
+      .post(projectsPath, { key: key.toLowerCase(), name: ' Apps ', visibility: 'everyone' })
+      .expect(201);
     expect(response.body).toMatchObject({ key, name: 'Apps', version: 1, is_default: false });
     expect(response.headers.location).toContain(projectPath(key));
     const read = await ann.get(projectPath(key)).expect(200);
@@ -323,7 +327,9 @@ describe('the external tracker', () => {
     const synced = await startTestApp(trackerEnvironment(tracker, { SYNC_WORKERS: '0' }));
     try {
       const [person, administrator] = [await aPerson(synced), await aPerson(synced, { is_staff: true })];
-      await administrator.post(projectsPath, { key: 'APP', name: 'Apps' }).expect(201);
+      await administrator
+        .post(projectsPath, { key: 'APP', name: 'Apps', visibility: 'everyone' })
+        .expect(201);
       const inDefault = await createIssue(person, { title: 'Public' });
       await person.post(issuePath(inDefault, 'sync/')).expect(200);
       expectProblem(await move(person, inDefault, 'APP'), 409, 'tracker_linked');

@@ -447,6 +447,27 @@ const largest: Record<string, LargestResponse> = {
     status: 409,
     atLeast: 600,
   },
+  listProjectMembers: {
+    send: async () => {
+      await app.sql(
+        `WITH people AS (
+           INSERT INTO identity_mirror (id, username, display_name, email, as_of, source)
+           SELECT gen_random_uuid(), repeat('🏷', 150), repeat('🏷', 150), n || '@example.com', now(), 'token' FROM generate_series(1, 101) n RETURNING id
+         ) INSERT INTO project_members (project_id, user_id, role)
+           SELECT p.id, people.id, 'viewer' FROM people, projects p WHERE p.key = 'P1'`,
+      );
+      return staff.get(`${projectsPath}P1/members/`);
+    },
+    status: 200,
+    atLeast: 10_000,
+  },
+  putProjectMember: {
+    send: () => staff.put(`${projectsPath}P1/members/${staff.id}/`, { role: 'manager' }),
+    status: 201,
+    atLeast: 100,
+  },
+  deleteProjectMember: { send: () => staff.delete(`${projectsPath}P1/members/${staff.id}/`), status: 409 },
+  listProjectActivity: { send: () => staff.get(`${projectsPath}P1/activity/`), status: 200, atLeast: 100 },
   moveIssue: {
     send: async () => staff.post(`${issuesPath}${(await createIssue(staff)).id}/move/`, { project: 'P1' }),
     status: 200,

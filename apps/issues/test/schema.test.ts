@@ -95,10 +95,16 @@ describe('the database schema', () => {
     await client.query(
       `INSERT INTO activity (issue_id, actor_id, kind) SELECT id, reporter_id, 'created' FROM issues`,
     );
+    await client.query(
+      `INSERT INTO project_activity (project_id, actor_id, kind) SELECT id, gen_random_uuid(), 'created' FROM projects`,
+    );
     for (const statement of [
       `UPDATE activity SET kind = 'y'`,
       'DELETE FROM activity',
       'TRUNCATE activity',
+      `UPDATE project_activity SET kind = 'y'`,
+      'DELETE FROM project_activity',
+      'TRUNCATE project_activity',
       'TRUNCATE issues CASCADE',
     ]) {
       await expect(client.query(statement)).rejects.toThrow('append-only');

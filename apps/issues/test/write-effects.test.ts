@@ -136,8 +136,12 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
   createLabel: { send: () => staff.post('/api/v1/labels/', { name: randomUUID() }) },
   updateLabel: { send: async () => staff.patch(`/api/v1/labels/${await label()}/`, { name: randomUUID() }) },
   deleteLabel: { send: async () => staff.delete(`/api/v1/labels/${await label()}/`) },
-  createProject: { send: () => staff.post(projectsPath, { key: 'APP', name: 'Apps' }) },
+  createProject: {
+    send: () => staff.post(projectsPath, { key: 'APP', name: 'Apps', visibility: 'everyone' }),
+  },
   updateProject: { send: () => staff.patch(`${projectsPath}APP/`, { key: 'APPS', name: 'All apps' }) },
+  putProjectMember: { send: () => staff.put(`${projectsPath}APPS/members/${ann.id}/`, { role: 'member' }) },
+  deleteProjectMember: { send: () => staff.delete(`${projectsPath}APPS/members/${ann.id}/`) },
   moveIssue: { send: () => staff.post(issuePath(issue, 'move/'), { project: 'APPS' }) },
   createView: { send: () => staff.post(viewsPath, { name: 'x', query: '' }) },
   updateView: { send: async () => staff.patch(await view(), { is_shared: true }) },

@@ -33,6 +33,9 @@ import type {
   OrderingField,
   PersonInput,
   Project,
+  ProjectActivity,
+  ProjectMember,
+  ProjectRole,
   Relation,
   RelationDirection,
   RelationKind,
@@ -559,6 +562,38 @@ export class IssuesClient {
     return this.#api.call('updateProject', { params: { key }, body: change, ...options });
   }
 
+  /** Iterates over the members of a project, by the id of the person. */
+  projectMembers(
+    key: string,
+    { limit, ...call }: PageSize & CallOptions = {},
+  ): AsyncGenerator<ProjectMember, void> {
+    return this.#api.pages('listProjectMembers', { params: { key }, query: { limit }, ...call });
+  }
+
+  /** Makes a person a member of a project, or changes the role. Throws 409 `last_manager` if the project would have no manager. */
+  putProjectMember(
+    key: string,
+    userId: string,
+    role: ProjectRole,
+    options?: CallOptions,
+  ): Promise<ProjectMember> {
+    const params = { key, user_id: userId };
+    return this.#api.call('putProjectMember', { params, body: { role }, isRepeatable: true, ...options });
+  }
+
+  /** Removes a member of a project. */
+  removeProjectMember(key: string, userId: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteProjectMember', { params: { key, user_id: userId }, ...options });
+  }
+
+  /** Iterates over the history of a project, the newest first. */
+  projectHistory(
+    key: string,
+    { limit, ...call }: PageSize & CallOptions = {},
+  ): AsyncGenerator<ProjectActivity, void> {
+    return this.#api.pages('listProjectActivity', { params: { key }, query: { limit }, ...call });
+  }
+
   /** Moves an issue to the project with a key. All its former keys lead to it. */
   move(issue: IssueReference, project: string, options?: CallOptions): Promise<Issue> {
     return this.#api.once('moveIssue', { params: { id: issue }, body: { project }, ...options });
@@ -715,6 +750,8 @@ export class IssuesClient {
       /** From 1 to 100 ids; an empty array is refused. */
       ids?: readonly string[];
       issue?: IssueReference;
+      /** Only people who may read this issue. */
+      can_read?: IssueReference;
     } & PageSize = {},
     options?: CallOptions,
   ): AsyncGenerator<User | FullUser, void> {

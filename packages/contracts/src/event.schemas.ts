@@ -217,7 +217,12 @@ export const issueEventFeedSchema = feedPage(
     issueEvents['issue.sync_conflict'],
     issueEvents['issue.due'],
   ],
-  {},
+  {
+    more: z
+      .literal(true)
+      .optional()
+      .describe('Present if there may be further events now, although the page is not full.'),
+  },
 );
 export const identityEventFeedSchema = feedPage(
   'IdentityEventFeed',

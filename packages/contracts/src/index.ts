@@ -32,6 +32,8 @@ export * from './issues/notification.operations.ts';
 export * from './issues/operation-parts.schemas.ts';
 export * from './issues/project.operations.ts';
 export * from './issues/project.schemas.ts';
+export * from './issues/project-member.operations.ts';
+export * from './issues/project-member.schemas.ts';
 export * from './issues/relation.operations.ts';
 export * from './issues/tracker-import.operations.ts';
 export * from './issues/tracker-sync.operations.ts';

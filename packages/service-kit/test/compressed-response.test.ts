@@ -30,7 +30,7 @@ let server: Server;
 let port: number;
 beforeAll(async () => {
   const { app } = startApp([
-    route(operation, { access, compress: true }, answer),
+    route(operation, { access, compress: () => true }, answer),
     getRoute('/plain', () => ({ status: 200, body: long })),
   ]);
   server = createServer(app);

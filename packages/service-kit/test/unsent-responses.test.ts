@@ -116,7 +116,7 @@ describe('a client that does not read its response', () => {
       started += 1;
       return { status: 200, body };
     };
-    const compressed = route(operation, { access: everyone, compress: true }, answer);
+    const compressed = route(operation, { access: everyone, compress: () => true }, answer);
     const { stall, lines } = await start(startApp([compressed]).app, { unsentMax: 1 });
     const accepting = get('/random').replace('\r\n\r\n', '\r\nAccept-Encoding: gzip\r\n\r\n');
     for (let connection = 0; connection < 3; connection += 1) await stall(accepting.repeat(50));

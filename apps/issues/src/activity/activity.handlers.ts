@@ -8,10 +8,10 @@ import type { ActivityRepository } from './activity.repository.ts';
 
 const place = z.int().positive();
 
-/** Every active user may read the history of every issue. */
+/** Handler of the history: who may read an issue may read it. */
 export function activityHandlers({ activity, urls }: { activity: ActivityRepository; urls: IssueUrls }) {
-  const list: Handler<typeof listActivity, Actor> = async ({ params, query }) => {
-    const reference = urls.parse(params);
+  const list: Handler<typeof listActivity, Actor> = async ({ actor, params, query }) => {
+    const reference = urls.parse(params, actor);
     const { order = 'oldest' } = query;
     const url = urls.listOf(reference, 'activity', order);
     const page = readKeysetPage(query, { url, place, sizeDefault: 100 });

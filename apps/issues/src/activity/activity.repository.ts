@@ -3,7 +3,8 @@ import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo, joinPerson } from '../issue-store/issue.sql.ts';
+import { isWhole, type ReadScope } from '../issue-core/project-access.ts';
+import { isReferredTo, isSeen, joinPerson } from '../issue-store/issue.sql.ts';
 
 /** A stored history entry with the current names of its people. */
 export interface ActivityLine {
@@ -50,6 +51,7 @@ export class ActivityRepository {
   ): Promise<ActivityLine[] | undefined> {
     const byId = Prisma.raw(order === 'newest' ? 'a.id DESC' : 'a.id');
     const beyond = Prisma.raw(order === 'newest' ? '<' : '>');
+    const shown = ofSeenRelations(reference.scope);
     const isAfter = after === undefined ? Prisma.empty : Prisma.sql`AND a.id ${beyond} ${after}::bigint`;
     const rows = await this.#database.$queryRaw<(ActivityLine | { id: null })[]>`
       WITH RECURSIVE issue AS (
@@ -57,12 +59,12 @@ export class ActivityRepository {
       ), page AS (
         SELECT a.*, 1 AS place, ${valueBytes} AS bytes FROM issue
          CROSS JOIN LATERAL (
-           SELECT * FROM activity a WHERE a.issue_id = issue.id ${isAfter} ORDER BY ${byId} LIMIT 1
+           SELECT * FROM activity a WHERE a.issue_id = issue.id ${isAfter} ${shown} ORDER BY ${byId} LIMIT 1
          ) a
         UNION ALL
         SELECT a.*, page.place + 1, page.bytes + ${valueBytes} FROM page
          CROSS JOIN LATERAL (
-           SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id ${beyond} page.id ORDER BY ${byId} LIMIT 1
+           SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id ${beyond} page.id ${shown} ORDER BY ${byId} LIMIT 1
          ) a
          WHERE page.place < ${limit} AND (page.place = 1 OR page.bytes <= ${pageBytesMax})
       )
@@ -77,6 +79,13 @@ export class ActivityRepository {
        ORDER BY ${byId}`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
+}
+
+/** Leaves out the relations to issues that the reader does not see. */
+function ofSeenRelations(scope: ReadScope): Prisma.Sql {
+  if (isWhole(scope)) return Prisma.empty;
+  return Prisma.sql`AND (a.kind NOT IN ('relation_added', 'relation_removed') OR EXISTS (
+    SELECT FROM issues i WHERE i.id = (coalesce(a.new_value, a.old_value) ->> 'issue_id')::uuid AND ${isSeen(scope)}))`;
 }
 
 const valueBytes = Prisma.raw(

@@ -10,12 +10,14 @@ import { ProblemError } from '@tessera/service-kit';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
 import type { Actor } from '../issue-core/actor.ts';
+import type { AccessReader } from '../issue-store/access-reader.ts';
 
 /** The realm in `WWW-Authenticate`. */
 export const realm = 'issues';
 
 export interface ActorOptions {
   mirror: Pick<IdentityMirrorService, 'syncFromClaims'>;
+  access: Pick<AccessReader, 'of'>;
   /** The requests that require a verified identity: none, writes or all. */
   requireVerified: 'off' | 'write' | 'all';
 }
@@ -36,18 +38,18 @@ export function authenticate({ verifier, ...options }: AuthenticateOptions) {
 }
 
 /** Returns the second step of {@link authenticate}: finds the actor of verified claims. */
-export function findActor({ mirror, requireVerified }: ActorOptions) {
+export function findActor({ mirror, access, requireVerified }: ActorOptions) {
   return async (claims: AccessTokenClaims, request: IncomingMessage): Promise<Actor> => {
     const mirrored = await mirror.syncFromClaims(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem(request);
     const sessionEpoch = sessionEpochOf(claims);
     if (sessionEpoch !== undefined && sessionEpoch < (mirrored?.sessionEpoch ?? 0))
       throw new InvalidTokenError('all sessions of the identity have ended', realm);
-    const actor = { ...toActor(claims, mirrored), sessionEpoch };
+    const person = { ...toActor(claims, mirrored), sessionEpoch };
     const mustBeVerified =
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
-    if (mustBeVerified && !actor.isVerified) throw unverifiedProblem();
-    return actor;
+    if (mustBeVerified && !person.isVerified) throw unverifiedProblem();
+    return { ...person, access: await access.of(person.id, person.isStaff || person.isSuperuser) };
   };
 }
 
@@ -55,7 +57,7 @@ export function findActor({ mirror, requireVerified }: ActorOptions) {
 function toActor(
   claims: AccessTokenClaims,
   mirrored: MirroredIdentity | undefined,
-): Omit<Actor, 'sessionEpoch'> {
+): Omit<Actor, 'sessionEpoch' | 'access'> {
   const newer = mirrored === undefined || isOlderThan(mirrored, claims) ? undefined : mirrored;
   return {
     id: claims.sub,

@@ -27,21 +27,21 @@ const place = z.object({ createdAt: cursorTime, id: uuid() });
 /** Handlers of comments (docs/spec/issue-tracking.md 4). All except adding one are additions to the specification. */
 export function commentHandlers({ comments, urls, quota }: CommentHandlersOptions) {
   const add: OnceHandler<typeof addComment> = {
-    issueOf: ({ params }) => urls.parse(params),
+    issueOf: ({ actor, params }) => urls.parse(params, actor),
     prepare: async ({ actor, params, body, requestId }) => {
       const draft = await comments.draft(body.body);
       return async (transaction) => {
         const by = { actorId: actor.id, requestId };
-        const created = await comments.create(urls.parse(params), draft, by, transaction);
+        const created = await comments.create(urls.parse(params, actor), draft, by, transaction);
         return { resourceId: created.id, response: createdCommentResponse(created, urls) };
       };
     },
-    present: async (id, { params }) =>
-      createdCommentResponse(await comments.find(urls.parse(params), id), urls),
+    present: async (id, { actor, params }) =>
+      createdCommentResponse(await comments.find(urls.parse(params, actor), id), urls),
   };
 
-  const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
-    const reference = urls.parse(params);
+  const list: Handler<typeof listComments, Actor> = async ({ actor, params, query }) => {
+    const reference = urls.parse(params, actor);
     const { order = 'oldest' } = query;
     const url = urls.listOf(reference, 'comments', order);
     const page = readKeysetPage(query, { url, place, sizeDefault: 100 });
@@ -49,8 +49,8 @@ export function commentHandlers({ comments, urls, quota }: CommentHandlersOption
     return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 
-  const get: Handler<typeof getComment, Actor> = async ({ params, headers }) =>
-    unlessKnown(headers, commentResponse(await comments.find(urls.parse(params), params.comment_id)));
+  const get: Handler<typeof getComment, Actor> = async ({ actor, params, headers }) =>
+    unlessKnown(headers, commentResponse(await comments.find(urls.parse(params, actor), params.comment_id)));
 
   const contextOf = ({ actor, requestId, headers, response }: ChangingCall): CommentContext => ({
     actor,
@@ -60,14 +60,16 @@ export function commentHandlers({ comments, urls, quota }: CommentHandlersOption
   });
 
   const update: Handler<typeof updateComment, Actor> = async (call) => {
-    const { params, body } = call;
+    const { actor, params, body } = call;
     const context = contextOf(call);
-    return commentResponse(await comments.update(urls.parse(params), params.comment_id, body.body, context));
+    return commentResponse(
+      await comments.update(urls.parse(params, actor), params.comment_id, body.body, context),
+    );
   };
 
   const remove: Handler<typeof deleteComment, Actor> = async (call) => {
-    const { params } = call;
-    await comments.delete(urls.parse(params), params.comment_id, contextOf(call));
+    const { actor, params } = call;
+    await comments.delete(urls.parse(params, actor), params.comment_id, contextOf(call));
     return { status: 204 };
   };
 

@@ -27,7 +27,7 @@ export interface CommentContext {
   count: (text: string) => void | Promise<void>;
 }
 
-/** Reads and writes comments. Every active user may read and add them, also on a closed issue. */
+/** Reads and writes comments. Who may read an issue may read and add them, also on a closed issue. */
 export class CommentService {
   readonly #reader: IssueReader;
   readonly #writer: IssueWriter;

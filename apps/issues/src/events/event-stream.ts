@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamedEvent } from './streamed-event.ts';
+import { accessChangedText, type StreamedEvent } from './streamed-event.ts';
 
 /** The reasons for the end of a stream. */
 export const streamEnds = [
@@ -15,6 +15,8 @@ export type StreamEnd = (typeof streamEnds)[number];
 /** The person, and the session or token, of a stream. */
 export interface StreamOwner {
   identityId: string;
+  /** Whether the person had the rights of staff at the start. */
+  isStaff: boolean;
   /** The key of the web session; undefined with a token. */
   sessionKey: Uint8Array | undefined;
   /** The session epoch of the token; undefined if it does not say. */
@@ -27,6 +29,8 @@ interface EventStreamOptions {
   tokenExpiresAt: Date;
   /** Undefined sends all events. */
   matches: ((event: StreamedEvent) => boolean) | undefined;
+  /** The ids of the projects whose events are not sent. */
+  unseen: ReadonlySet<string>;
 }
 
 /** How long an ended stream waits for a client that does not read, in milliseconds. */
@@ -36,23 +40,43 @@ const endMs = 1_000;
 export class EventStream {
   readonly owner: StreamOwner;
   readonly tokenExpiresAt: Date;
-  readonly matches: ((event: StreamedEvent) => boolean) | undefined;
+  readonly #matches: EventStreamOptions['matches'];
+  #unseen: ReadonlySet<string>;
   readonly #response: ServerResponse;
   #end: StreamEnd = 'client';
   #isEnded = false;
   #sentAt = performance.now();
 
-  constructor({ response, owner, tokenExpiresAt, matches }: EventStreamOptions) {
+  constructor({ response, owner, tokenExpiresAt, matches, unseen }: EventStreamOptions) {
     this.#response = response;
     this.owner = owner;
     this.tokenExpiresAt = tokenExpiresAt;
-    this.matches = matches;
+    this.#matches = matches;
+    this.#unseen = unseen;
     this.#record('client');
   }
 
   /** The reason for the end; only after it. */
   get reason(): StreamEnd {
     return this.#end;
+  }
+
+  /** Whether the stream sends all events. */
+  get sendsAll(): boolean {
+    return this.#matches === undefined && this.#unseen.size === 0;
+  }
+
+  /** Whether the stream sends an event. */
+  sends(event: StreamedEvent): boolean {
+    return !this.#unseen.has(event.projectId) && (this.#matches?.(event) ?? true);
+  }
+
+  /** Sends no further events of these projects. Tells the client if they are others than before. */
+  see(unseen: ReadonlySet<string>): void {
+    const before = this.#unseen;
+    this.#unseen = unseen;
+    if (unseen.size !== before.size || [...unseen].some((id) => !before.has(id)))
+      this.send(accessChangedText);
   }
 
   /** The number of bytes that the operating system has not accepted yet. */

@@ -9,6 +9,8 @@ import {
   unavailableProblem,
 } from '@tessera/service-kit';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import { unseenEvents } from '../issue-core/project-access.ts';
+import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { EventSignal } from './event-signal.ts';
 import { EventStream, type StreamEnd, type StreamOwner } from './event-stream.ts';
 import { EventTail } from './event-tail.ts';
@@ -31,6 +33,7 @@ interface EventStreamsOptions {
   position?: (() => string | undefined) | undefined;
   signal: Pick<EventSignal, 'subscribe'>;
   urls: Pick<IssueUrls, 'keyOf'>;
+  access: Pick<AccessReader, 'ofMany'>;
   /** Returns which of the given streams are to end, and why. */
   findEnded: (owners: readonly StreamOwner[]) => Promise<EndedStream[]>;
   findChangedNotifications: FindChangedNotifications;
@@ -46,6 +49,8 @@ export interface StreamRequest {
   tokenExpiresAt: Date;
   after: EventPlace | undefined;
   filter: EventFilter;
+  /** The ids of the projects whose events the person does not see. */
+  unseen: ReadonlySet<string>;
   /** Whether the stream has the number of unread notifications of its person. */
   hasUnreadCount: boolean;
 }
@@ -162,13 +167,13 @@ export class EventStreams {
   }
 
   #start(
-    { response, owner, tokenExpiresAt, filter, hasUnreadCount }: StreamRequest,
+    { response, owner, tokenExpiresAt, filter, unseen, hasUnreadCount }: StreamRequest,
     tail: EventTail<StreamedEvent>,
     backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
   ): void {
     if (response.closed) return;
     const matches = eventMatcher(filter);
-    const stream = new EventStream({ response, owner, tokenExpiresAt, matches });
+    const stream = new EventStream({ response, owner, tokenExpiresAt, matches, unseen });
     response.req.streamingSince = performance.now();
     this.#streams.add(stream);
     response.once('close', () => {
@@ -179,7 +184,7 @@ export class EventStreams {
     const { place } = tail;
     const latest = backlog === undefined ? 'earlier' : tail.since(backlog.place ?? place);
     const missed = typeof latest === 'string' ? undefined : [...(backlog?.events ?? []), ...latest];
-    const events = missed?.filter((event) => matches?.(event) ?? true).map(({ bytes }) => bytes) ?? [];
+    const events = missed?.filter((event) => stream.sends(event)).map(({ bytes }) => bytes) ?? [];
     const end = missed === undefined ? resetText(place) : positionText(place);
     stream.send(
       Buffer.concat([Buffer.from(`retry: 3000\n\n${this.#position()}`), ...events, Buffer.from(end)]),
@@ -208,12 +213,11 @@ export class EventStreams {
   }
 
   #sendMatching(stream: EventStream, events: readonly StreamedEvent[], all: Buffer, position: Buffer): void {
-    const { matches } = stream;
-    if (matches === undefined) {
+    if (stream.sendsAll) {
       stream.send(all);
       return;
     }
-    const matching = events.filter(matches);
+    const matching = events.filter((event) => stream.sends(event));
     // Node sends the parts together.
     if (matching.length > 0 && position.length > 0) stream.send(position);
     for (const event of matching) stream.send(event.bytes);
@@ -244,7 +248,7 @@ export class EventStreams {
     if (this.#sweeps % sweepsPerCheck === 0) void this.#endUnowned();
   }
 
-  /** Ends the streams of deactivated identities and of ended sessions; one statement for all streams. */
+  /** Ends the streams of deactivated identities and of ended sessions, and reads what people see; few statements for all streams. */
   async #endUnowned(): Promise<void> {
     if (this.#isChecking || this.#streams.size === 0) return;
     this.#isChecking = true;
@@ -252,6 +256,9 @@ export class EventStreams {
       const streams = [...this.#streams];
       const ended = await this.#options.findEnded(streams.map(({ owner }) => owner));
       for (const { index, reason } of ended) streams[index]?.end(reason);
+      const people = streams.map(({ owner: { identityId: id, isStaff } }) => ({ id, isStaff }));
+      const accesses = await this.#options.access.ofMany(people);
+      for (const [index, { scope }] of accesses.entries()) streams[index]?.see(unseenEvents(scope));
     } catch (err) {
       this.#options.logger.warn({ err }, 'could not check the owners of the streams');
     } finally {

@@ -1,39 +1,67 @@
 import { type listEvents, pageSizeMax, type streamEvents } from '@tessera/contracts';
-import { type EventFeed, feedEnd, type Handler, parseEventCursor } from '@tessera/service-kit';
+import {
+  type EventFeed,
+  feedEnd,
+  type Handler,
+  parseEventCursor,
+  type StoredEvent,
+} from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
+import type { IssueName, IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
-import { presentEvent } from './event.presenter.ts';
+import { type ReadScope, unseenEvents } from '../issue-core/project-access.ts';
+import { presentEvent, projectOf } from './event.presenter.ts';
 import type { EventStreams } from './event-streams.ts';
 
 interface EventHandlersOptions {
   events: EventFeed;
   eventStreams: Pick<EventStreams, 'open'>;
   urls: IssueUrls;
-  projects: { knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>> };
+  projects: { knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> };
 }
 
-/** Every active user may read every issue, so every one may read all events. */
+/** Maximum number of events that a request looks at, if the caller does not see those of all projects. */
+const lookedMax = 5_000;
+
+/** Handlers of events. A caller gets those of projects of which they see all issues. */
 export function eventHandlers({ events, eventStreams, urls, projects }: EventHandlersOptions) {
   // A key with a prefix that no project has or had matches no issue.
-  const onlyKnown = async (references: readonly IssueReference[]) => {
-    const prefixes = references.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
-    const known = await projects.knownKeys(prefixes);
-    return references.filter((one) => 'id' in one || one.prefix === undefined || known.has(one.prefix));
+  const onlyKnown = async (names: readonly IssueName[], scope: ReadScope) => {
+    const prefixes = names.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
+    const known = await projects.knownKeys(prefixes, scope);
+    return names.filter((one) => 'id' in one || one.prefix === undefined || known.has(one.prefix));
   };
 
   const list: Handler<typeof listEvents, Actor> = async ({
     query: { after, limit = pageSizeMax },
+    actor,
     request,
   }) => {
-    const page = await events.read(after, limit);
+    const page = await readSeen(actor, after, limit);
     request.isIdle = page.events.length === 0;
     const body = {
       events: page.events.flatMap((event) => presentEvent(event, urls) ?? []),
       next: page.next,
       reset: page.isReset,
+      ...(page.more ? { more: true as const } : {}),
     };
     return { status: 200, body };
+  };
+
+  // Reads on until the page is full, the feed ends, or so many events were looked at that others would wait.
+  const readSeen = async (actor: Actor, after: string | undefined, limit: number) => {
+    const unseen = unseenEvents(actor.access.scope);
+    const seen: StoredEvent[] = [];
+    let [next, looked] = [after, 0];
+    for (;;) {
+      const asked = limit - seen.length;
+      const page = await events.read(next, asked);
+      seen.push(...page.events.filter((event) => !unseen.has(projectOf(event))));
+      looked += page.events.length;
+      next = page.next;
+      const isAll = page.events.length < asked || seen.length === limit;
+      if (isAll || looked >= lookedMax) return { ...page, events: seen, more: !isAll };
+    }
   };
 
   const stream: Handler<typeof streamEvents, Actor> = async ({
@@ -45,12 +73,19 @@ export function eventHandlers({ events, eventStreams, urls, projects }: EventHan
   }) => {
     const after = readCursor(headers['Last-Event-ID'], query.after);
     const named = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
-    const issues = named && (await onlyKnown(named));
+    const { scope } = actor.access;
+    const issues = named && (await onlyKnown(named, scope));
     const answer = { status: 200, headers: streamHeaders } as const;
     if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
     const start = await eventStreams.open({
       response,
-      owner: { identityId: actor.id, sessionKey: actor.sessionKey, sessionEpoch: actor.sessionEpoch },
+      owner: {
+        identityId: actor.id,
+        isStaff: actor.isStaff || actor.isSuperuser,
+        sessionKey: actor.sessionKey,
+        sessionEpoch: actor.sessionEpoch,
+      },
+      unseen: unseenEvents(scope),
       tokenExpiresAt: actor.tokenExpiresAt,
       after,
       filter: { issues, types: query.types },

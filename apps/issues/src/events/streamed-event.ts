@@ -1,12 +1,13 @@
 import type { IssueEventType } from '@tessera/contracts';
 import { type EventPlace, eventCursor, type PlacedEvent } from '@tessera/service-kit';
-import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
-import { presentEvent } from './event.presenter.ts';
+import type { IssueName, IssueUrls } from '../issue-core/issue-reference.ts';
+import { presentEvent, projectOf } from './event.presenter.ts';
 
 /** An event as all streams send it, encoded once. */
 export interface StreamedEvent {
   place: EventPlace;
   type: IssueEventType;
+  projectId: string;
   issueId: string;
   issueNumber: number;
   bytes: Buffer;
@@ -14,7 +15,7 @@ export interface StreamedEvent {
 
 /** The events that a stream sends. Undefined members match every event. */
 export interface EventFilter {
-  issues?: readonly IssueReference[] | undefined;
+  issues?: readonly IssueName[] | undefined;
   types?: readonly IssueEventType[] | undefined;
 }
 
@@ -30,6 +31,7 @@ export function toStreamedEvent(
   return {
     place,
     type: presented.type,
+    projectId: projectOf(event),
     issueId: subjectId,
     issueNumber: Number(data.number),
     bytes: Buffer.from(text),
@@ -59,6 +61,9 @@ export function positionText(place: EventPlace): string {
 export function unreadText(count: number): string {
   return `event: notifications\ndata: ${JSON.stringify({ unread_count: count })}\n\n`;
 }
+
+/** The message that the person sees other projects than before. Without an id: it is no event. */
+export const accessChangedText = 'event: access.changed\ndata: {}\n\n';
 
 /** Encodes a comment line, which keeps proxies from closing the stream, and an event, because `EventSource` reports no comments. */
 export function heartbeatText(place: EventPlace | undefined): string {

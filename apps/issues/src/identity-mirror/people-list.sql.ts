@@ -2,6 +2,7 @@ import { prefixQuery } from '@tessera/service-kit';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { isReferredTo, oneOf } from '../issue-store/issue.sql.ts';
+import { mayRead } from '../issue-store/sight.sql.ts';
 import type { PeopleFilter, RankedPlace } from './people-list.ts';
 
 /** Selects people sorted by id. */
@@ -78,12 +79,15 @@ function found(filter: PeopleFilter, limit: number): Prisma.Sql {
     ),`;
 }
 
-function conditionsOf({ search, searchEmails, isActive, ids }: PeopleFilter): Prisma.Sql[] {
+function conditionsOf({ search, searchEmails, isActive, ids, canRead }: PeopleFilter): Prisma.Sql[] {
   const words = Prisma.raw(searchEmails ? 'm.staff_words' : 'm.words');
   return [
     ...(search === undefined ? [] : [Prisma.sql`${words} @@ ${prefixQuery(search)}::tsquery`]),
     ...activeCondition({ isActive }),
     ...idCondition({ ids }),
+    ...(canRead === undefined
+      ? []
+      : [Prisma.sql`EXISTS (SELECT FROM issues i WHERE ${isReferredTo(canRead)} AND ${mayRead('m.id')})`]),
   ];
 }
 

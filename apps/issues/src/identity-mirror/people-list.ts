@@ -7,6 +7,8 @@ export interface PeopleFilter {
   searchEmails: boolean;
   isActive?: boolean | undefined;
   ids?: readonly string[] | undefined;
+  /** Only people who may read this issue. */
+  canRead?: IssueReference | undefined;
   /** The people of this issue come first. */
   issue?: IssueReference | undefined;
 }

@@ -15,17 +15,17 @@ interface IssueBulkHandlersOptions {
 
 /** Handler of changes of many issues. An addition to the specification. */
 export function issueBulkHandlers({ bulk, urls, quota }: IssueBulkHandlersOptions) {
-  const referencesOf = ({ ids }: BodyOf<typeof changeIssues>) =>
+  const namesOf = ({ ids }: BodyOf<typeof changeIssues>) =>
     ids.map((id, place) => parseIssueReference(id, urls.keyPrefix, `ids.${place}`));
 
   const change: OnceHandler<typeof changeIssues> = {
     before: async ({ actor, body, response }) => {
-      await quota.countParts(actor, response, { count: referencesOf(body).length, name: 'issue' });
+      await quota.countParts(actor, response, { count: namesOf(body).length, name: 'issue' });
     },
     prepare: async ({ actor, body, requestId }) => {
       const wanted = await bulk.resolve(actor, body);
       return async (transaction) => {
-        const outcomes = await bulk.change(actor, referencesOf(body), wanted, requestId, transaction);
+        const outcomes = await bulk.change(actor, namesOf(body), wanted, requestId, transaction);
         const results = outcomes.map((outcome, place) => ({ id: body.ids[place] ?? '', ...outcome }));
         return { resourceId: null, response: { status: 200, body: jsonText({ results }) } };
       };

@@ -11,22 +11,29 @@ import type { Actor } from '../issue-core/actor.ts';
 import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
 import { may } from '../issue-core/issue-access.ts';
 import { type IssueChange, planChange } from '../issue-core/issue-change.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueName } from '../issue-core/issue-reference.ts';
 import { mayFollow } from '../issue-core/issue-status.ts';
 import { isSelf, type PersonResolver } from '../issue-core/person.ts';
+import type { ProjectAccess, ReadScope } from '../issue-core/project-access.ts';
+import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { IssueWriter, LockedIssue } from '../issue-store/write.ts';
 
 interface IssueBulkServiceDependencies {
   writer: IssueWriter;
   people: PersonResolver;
-  projects: { knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>> };
+  projects: { knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> };
   labels: { resolve(references: readonly LabelReference[], field: string): Promise<IssueLabel[]> };
+  access: Pick<AccessReader, 'ofMirrored'>;
 }
 
 /** A change of many issues, with resolved people and labels. */
 export type BulkChange =
   | { status: IssueStatus }
-  | { fields: Pick<IssueFields, 'priority' | 'assigneeId' | 'dueOn'> }
+  | {
+      fields: Pick<IssueFields, 'priority' | 'assigneeId' | 'dueOn'>;
+      /** What the new assignee may read. */
+      assigneeAccess?: ProjectAccess | undefined;
+    }
   | { added: readonly IssueLabel[]; removed: readonly IssueLabel[] };
 
 /** The outcome for one issue. */
@@ -56,7 +63,8 @@ export class IssueBulkService {
     }
     const isNamed = id !== null && id !== undefined && !isSelf(actor, { id });
     if (isNamed) await people.resolveForAssignment({ id }, 'assignee_id');
-    return { fields: { assigneeId: id ?? null } };
+    const assigneeAccess = isNamed ? await this.#dependencies.access.ofMirrored(id) : undefined;
+    return { fields: { assigneeId: id ?? null }, assigneeAccess };
   }
 
   /**
@@ -65,22 +73,23 @@ export class IssueBulkService {
    */
   async change(
     actor: Actor,
-    references: readonly IssueReference[],
+    names: readonly IssueName[],
     change: BulkChange,
     requestId: string,
     within?: Transaction,
   ): Promise<BulkOutcome[]> {
     const { writer, projects } = this.#dependencies;
-    const prefixes = references.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
-    const known = await projects.knownKeys(prefixes);
-    const isKnown = (one: IssueReference) => 'id' in one || one.prefix === undefined || known.has(one.prefix);
+    const { scope } = actor.access;
+    const prefixes = names.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
+    const known = await projects.knownKeys(prefixes, scope);
+    const isKnown = (one: IssueName) => 'id' in one || one.prefix === undefined || known.has(one.prefix);
     const by = { actorId: actor.id, requestId };
     const decide = (issue: LockedIssue) => planOne(actor, issue, change);
     const outcomes = new Map<string | number, BulkOutcome>();
-    for (const { issue, outcome } of await writer.changeAll(references.filter(isKnown), by, decide, within))
+    for (const { issue, outcome } of await writer.changeAll(names.filter(isKnown), scope, by, decide, within))
       outcomes.set(issue.id, outcome).set(issue.number, outcome);
     const notFound: BulkOutcome = { outcome: 'refused', code: 'issue_not_found' };
-    return references.map((one) =>
+    return names.map((one) =>
       isKnown(one) ? (outcomes.get('id' in one ? one.id : one.number) ?? notFound) : notFound,
     );
   }
@@ -93,6 +102,7 @@ interface OnePlan {
 
 function planOne(actor: Actor, issue: LockedIssue, wanted: BulkChange): OnePlan {
   if (!isPermitted(actor, issue, wanted)) return refused('forbidden');
+  if ('fields' in wanted && wanted.assigneeAccess?.hides(issue.projectId)) return refused('cannot_read');
   if ('status' in wanted) {
     if (issue.status === wanted.status) return { outcome: { outcome: 'unchanged' } };
     if (!mayFollow(issue.status, wanted.status)) return refused('illegal_transition');

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { ProjectAccess } from './project-access.ts';
+
 /** The caller: the identity of the access token, with its current privileges. */
 export interface Actor {
   id: string;
@@ -7,6 +9,8 @@ export interface Actor {
   isVerified: boolean;
   isStaff: boolean;
   isSuperuser: boolean;
+  /** What the caller may see and do in projects that are not open to everyone. */
+  access: ProjectAccess;
   /** When the access token expires. */
   tokenExpiresAt: Date;
   /** How often all sessions of the identity had ended when the token was issued; undefined if the token does not say. */

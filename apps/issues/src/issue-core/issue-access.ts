@@ -1,18 +1,22 @@
+import type { ProjectRole, ProjectVisibility } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
 
-type Role = 'user' | 'reporter' | 'assignee' | 'staff' | 'superuser';
+type Role = 'user' | 'viewer' | 'member' | 'reporter' | 'assignee' | 'staff' | 'superuser';
 
-const anyUser: readonly Role[] = ['user', 'reporter', 'assignee', 'staff', 'superuser'];
-const involved: readonly Role[] = ['reporter', 'assignee', 'staff', 'superuser'];
+const involved: readonly Role[] = ['member', 'reporter', 'assignee', 'staff', 'superuser'];
+const anyReader: readonly Role[] = ['user', 'viewer', ...involved];
 const staff: readonly Role[] = ['staff', 'superuser'];
 
-/** The roles that may perform each action on an issue. `user` is any active user. */
+/**
+ * The roles that may perform each action on an issue. `user` is any active user, in a project that everyone reads; in the others,
+ * `viewer` is each member, and `member` those who change issues.
+ */
 const permitted = {
-  read: anyUser,
-  create: anyUser,
-  comment: anyUser,
-  takeUnassigned: anyUser,
+  read: anyReader,
+  create: ['user', ...involved],
+  comment: anyReader,
+  takeUnassigned: ['user', ...involved],
   update: involved,
   assign: involved,
   changeStatus: involved,
@@ -26,20 +30,42 @@ export type IssueAction = keyof typeof permitted;
 export interface IssueParties {
   reporterId: string;
   assigneeId: string | null;
+  projectId: string;
 }
 
 /** Throws a 403 problem if the actor may not administer the sync with the external tracker. */
 export const assertMayAdministerSync = assertIsStaff;
 /** Throws a 403 problem if the actor may not create, change and delete labels. */
 export const assertMayAdministerLabels = assertIsStaff;
-/** Throws a 403 problem if the actor may not create and change projects. */
-export const assertMayAdministerProjects = assertIsStaff;
+/** Throws a 403 problem if the actor may not create projects. */
+export const assertMayCreateProjects = assertIsStaff;
 /** Throws a 403 problem if the actor may not administer endpoints of webhooks. */
 export const assertMayAdministerWebhooks = assertIsStaff;
 
 function assertIsStaff({ isStaff, isSuperuser }: Actor): void {
   if (isStaff || isSuperuser) return;
   throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only staff may do this.' });
+}
+
+/** Throws a 403 problem if the actor may not create issues in a project that they see. */
+export function assertMayCreateIn(actor: Actor, projectId: string): void {
+  // Everyone reports issues to it.
+  if (actor.access.restricted(projectId)?.visibility === 'reporters') return;
+  assertMay(actor, 'create', { reporterId: '', assigneeId: null, projectId });
+}
+
+/** Throws a 403 problem if the actor may not change the settings and members of a project, in which they have a role. */
+export function assertMayManage(
+  { isStaff, isSuperuser }: Actor,
+  visibility: ProjectVisibility,
+  role: ProjectRole | undefined,
+): void {
+  if (role === 'manager' || (visibility !== 'sealed' && (isStaff || isSuperuser))) return;
+  throw new ProblemError({
+    status: 403,
+    code: 'forbidden',
+    detail: 'Only managers of the project and staff may do this.',
+  });
 }
 
 /** Throws a 403 problem if the actor may not change the text of a comment of this author. */
@@ -76,14 +102,18 @@ export function assertMay(actor: Actor, action: IssueAction, issue: IssueParties
     detail:
       permitted[action] === staff
         ? 'Only staff may do this.'
-        : 'Only the reporter, the assignee and staff may do this.',
+        : 'Only the reporter, the assignee, members of the project and staff may do this.',
   });
 }
 
 function rolesOf(actor: Actor, issue: IssueParties): Set<Role> {
-  const roles = new Set<Role>(['user']);
+  const roles = new Set<Role>();
+  const project = actor.access.restricted(issue.projectId);
+  if (project === undefined) roles.add('user');
+  else if (project.role !== undefined) roles.add(project.role === 'viewer' ? 'viewer' : 'member');
   if (actor.id === issue.reporterId) roles.add('reporter');
   if (actor.id === issue.assigneeId) roles.add('assignee');
+  if (project?.visibility === 'sealed') return roles;
   if (actor.isStaff) roles.add('staff');
   if (actor.isSuperuser) roles.add('superuser');
   return roles;

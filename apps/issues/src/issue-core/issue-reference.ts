@@ -6,6 +6,8 @@ import {
   type TimelineOrder,
 } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
+import type { Actor } from './actor.ts';
+import type { ReadScope } from './project-access.ts';
 
 /** The number of an issue, which is unique over all projects, with the key of a project if it is not the configured prefix. */
 export interface NumberReference {
@@ -14,8 +16,11 @@ export interface NumberReference {
   prefix?: string | undefined;
 }
 
-/** The id or the number of an issue in a path. */
-export type IssueReference = { id: string } | NumberReference;
+/** What names an issue: its id or its number. */
+export type IssueName = { id: string } | NumberReference;
+
+/** An issue as a reader names it. It leads to none that the scope does not have. */
+export type IssueReference = IssueName & { scope: ReadScope };
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // Above the maximum of the sequence: well-formed, but no issue has this number.
@@ -25,7 +30,7 @@ const beyondNumbers = 2 ** 31;
  * Parses `{id}` of a path: a UUID, a key such as `ISS-42` in any case, or a number. Throws a 422 problem for any other
  * text.
  */
-export function parseIssueReference(text: string, keyPrefix: string, field = 'id'): IssueReference {
+export function parseIssueReference(text: string, keyPrefix: string, field = 'id'): IssueName {
   if (uuid.test(text)) return { id: text.toLowerCase() };
   const reference = parseIssueNumber(text, keyPrefix);
   if (reference !== undefined) return reference;
@@ -41,6 +46,11 @@ export function parseIssueNumber(text: string, keyPrefix: string): NumberReferen
   const number = Math.min(Number(digits), beyondNumbers);
   const prefix = key?.toUpperCase();
   return prefix === undefined || prefix === keyPrefix ? { number } : { number, prefix };
+}
+
+/** Names an issue for a reader. */
+export function seenBy(name: IssueName, { access }: Pick<Actor, 'access'>): IssueReference {
+  return { ...name, scope: access.scope };
 }
 
 /** Returns the issue. Throws a 404 problem if it is undefined. */
@@ -68,8 +78,13 @@ export class IssueUrls {
   }
 
   /** Parses `{id}` of a path. Throws a 422 problem if it is invalid. */
-  parse({ id }: { id: string }): IssueReference {
-    return parseIssueReference(id, this.keyPrefix);
+  parse({ id }: { id: string }, reader: Pick<Actor, 'access'>): IssueReference {
+    return seenBy(parseIssueReference(id, this.keyPrefix), reader);
+  }
+
+  /** Parses the name of an issue in a field. Throws a 422 problem if it is invalid. */
+  named(text: string, field: string, reader: Pick<Actor, 'access'>): IssueReference {
+    return seenBy(parseIssueReference(text, this.keyPrefix, field), reader);
   }
 
   /** `projectKey`: null for the default project. */
@@ -82,7 +97,7 @@ export class IssueUrls {
   }
 
   /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
-  listOf(reference: IssueReference, name: 'comments' | 'activity', order: TimelineOrder): string {
+  listOf(reference: IssueName, name: 'comments' | 'activity', order: TimelineOrder): string {
     const url = this.of('id' in reference ? reference.id : keyIn(reference, this.keyPrefix), name);
     return order === 'newest' ? `${url}?order=newest` : url;
   }

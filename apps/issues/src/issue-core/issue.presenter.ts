@@ -95,6 +95,7 @@ export class IssuePresenter {
         id: issue.projectId,
         key: this.#urls.projectKey(issue.project.key),
         name: issue.project.name,
+        visibility: issue.project.visibility,
       },
       title: issue.title,
       priority: issue.priority,

@@ -71,7 +71,6 @@ export interface IssueState extends IssueParties {
   priority: IssuePriority;
   dueOn: string | null;
   status: IssueStatus;
-  projectId: string;
   version: number;
   rev: number;
   resolvedAt: Date | null;
@@ -147,7 +146,7 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   labels: IssueLabel[];
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
-  project: Pick<Project, 'key' | 'name'>;
+  project: Pick<Project, 'key' | 'name' | 'visibility'>;
   /** Changes when projects are changed. */
   projectRev: number;
   /** The timeline of the database; see `IssueRevision`. */

@@ -14,6 +14,16 @@ export interface PersonResolver {
   resolveForAssignment(reference: PersonReference, field: string): Promise<{ id: string; username: string }>;
 }
 
+/** The problem that a person to be assigned may not read the issue. */
+export function cannotRead(field: string): ProblemError {
+  return new ProblemError({
+    status: 422,
+    code: 'cannot_read',
+    detail: 'The person may not read the issue.',
+    errors: [{ field, message: 'must be a person who may read the issue' }],
+  });
+}
+
 /** Whether the reference refers to the actor. */
 export function isSelf(actor: Actor, person: PersonReference): boolean {
   if ('id' in person) return person.id === actor.id;

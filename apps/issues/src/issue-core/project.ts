@@ -1,4 +1,4 @@
-import type { IssueProject } from '@tessera/contracts';
+import type { IssueProject, ProjectVisibility } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 
 /** The project of issues that are created without one. The migration has created it with this id. */
@@ -9,6 +9,8 @@ export interface Project {
   /** Null for the default project, whose key is the configured prefix. */
   key: string | null;
   name: string;
+  /** Who reads its issues. */
+  visibility: ProjectVisibility;
   archivedAt: Date | null;
   version: number;
   createdAt: Date;

@@ -2,7 +2,8 @@ import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
-import { numbersOf, selectSynced } from '../issue-store/issue.sql.ts';
+import { isWhole, type ReadScope } from '../issue-core/project-access.ts';
+import { isSeen, numbersOf, selectSynced } from '../issue-store/issue.sql.ts';
 import type { IssueFilters, IssueListRequest, SortField, SortKey, SortValue } from './issue-list.ts';
 
 export type Sql = PrismaTypes.Sql;
@@ -85,10 +86,11 @@ export type Lookup = 'each' | { all: number };
 
 /** The conditions on the row `i` of all filters except the search. */
 export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
-  const { filters, labelIds, excludedLabelIds, projectIds, excludedProjectIds, tracker } = request;
+  const { filters, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds, tracker } = request;
   const { references, statuses, priorities, reporterId, links = [] } = filters;
   return [
-    ...given(references, isOneOf),
+    ...(isWhole(scope) ? [] : [isSeen(scope)]),
+    ...given(references, (some) => isOneOf(some, scope)),
     ...anyOf('status', statuses),
     ...anyOf('priority', priorities),
     ...given(filters.assigneeIds, isAssignedToAny),
@@ -186,9 +188,9 @@ function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
   return Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
 }
 
-export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {
+export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>, scope: ReadScope): Sql {
   const byId = Prisma.sql`i.id = ANY(${[...ids]}::uuid[])`;
-  const byNumber = Prisma.sql`i.number = ANY(${numbersOf(numbers)})`;
+  const byNumber = Prisma.sql`i.number = ANY(${numbersOf(numbers, scope)})`;
   if (numbers.length === 0) return byId;
   return ids.length === 0 ? byNumber : Prisma.sql`(${byId} OR ${byNumber})`;
 }
@@ -216,7 +218,7 @@ function anyOf(column: 'status' | 'priority', values: readonly string[] | undefi
  * For each filter that an index serves, a statement that selects the ids of its issues, as `issue_id`; those that usually match few
  * issues are first.
  */
-export function selectByOneFilter({ filters, labelIds, projectIds, tracker }: TrackedRequest): Sql[] {
+export function selectByOneFilter({ filters, scope, labelIds, projectIds, tracker }: TrackedRequest): Sql[] {
   const { references, statuses, priorities, assigneeIds, reporterId, links = [], sync } = filters;
   const where = (condition: Sql) => Prisma.sql`SELECT i.id AS issue_id FROM issues i WHERE ${condition}`;
   const updated = [
@@ -226,7 +228,7 @@ export function selectByOneFilter({ filters, labelIds, projectIds, tracker }: Tr
   const created = createdConditions(filters);
   const due = dueConditions({ ...filters, isOverdue: filters.isOverdue === true ? true : undefined });
   return [
-    ...given(references, (some) => where(isOneOf(some))),
+    ...given(references, (some) => where(isOneOf(some, scope))),
     ...links.map(selectLinked),
     ...given(sync, (state) => selectSynced(state, tracker)),
     ...given(labelIds, (ids) => where(hasLabels(ids))),

@@ -80,8 +80,8 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
   };
 
   const count: Handler<typeof countIssues, Actor> = async ({ query: { by, ...wire }, headers, actor }) => {
-    const filters = readFilters(wire, actor, urls.keyPrefix);
-    const body = jsonText(await lists.count(filters, by, headers[positionHeader]));
+    const counted = { filters: readFilters(wire, actor, urls.keyPrefix), scope: actor.access.scope };
+    const body = jsonText(await lists.count(counted, by, headers[positionHeader]));
     return unlessKnown(headers, { status: 200, headers: { ETag: `"${shortHash(body)}"` }, body });
   };
 
@@ -126,6 +126,7 @@ function readQuery(
   return {
     request: {
       filters,
+      scope: actor.access.scope,
       sort,
       size,
       after: place,

@@ -3,6 +3,7 @@ import type { ReadOptions, ReadSource } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
+import { systemScope } from '../issue-core/project-access.ts';
 import {
   partsOf,
   type SnapshotRow,
@@ -61,7 +62,7 @@ export class IssueListRepository {
 
   /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction): Promise<FoundPage> {
-    const named = await this.#findNamed(request.filters, within);
+    const named = await this.#findNamed(request, within);
     if (named === null)
       return {
         issues: [],
@@ -95,30 +96,44 @@ export class IssueListRepository {
   }
 
   /** Counts issues by a member. Values without issues may be absent. */
-  async count(filters: IssueFilters, by: CountedField, within: Transaction): Promise<IssueCount[]> {
-    const named = await this.#findNamed(filters, within);
+  async count(
+    counted: Pick<IssueListRequest, 'filters' | 'scope'>,
+    by: CountedField,
+    within: Transaction,
+  ): Promise<IssueCount[]> {
+    const named = await this.#findNamed(counted, within);
     if (named === null) return [];
-    const request = { filters, ...named, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
+    const request = {
+      ...counted,
+      ...named,
+      sort: completeOrder(),
+      size: 0,
+      offset: 0,
+      total: 'none',
+    } as const;
     return within.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
   }
 
-  async #findNamed(filters: IssueFilters, within: Transaction) {
-    const projects = await this.#findProjects(filters, within);
-    const labels = projects === null ? null : await this.#findLabels(filters, within);
+  async #findNamed(asked: Pick<IssueListRequest, 'filters' | 'scope'>, within: Transaction) {
+    const projects = await this.#findProjects(asked, within);
+    const labels = projects === null ? null : await this.#findLabels(asked.filters, within);
     return labels === null ? null : { ...projects, ...labels };
   }
 
   // Returns null if no issue matches, because no such project exists. An excluded one that does not exist excludes none.
   async #findProjects(
-    { projects, excludedProjects }: IssueFilters,
+    { filters: { projects, excludedProjects }, scope }: Pick<IssueListRequest, 'filters' | 'scope'>,
     within: Transaction,
-  ): Promise<Pick<IssueListRequest, 'projectIds' | 'excludedProjectIds'> | null> {
+  ): Promise<Partial<IssueListRequest> | null> {
     const found = await findProjectsByKeys([...(projects ?? []), ...(excludedProjects ?? [])], within);
     found.set(this.#keyPrefix, defaultProjectId);
     const idsOf = (keys: readonly string[]) => [...new Set(keys.flatMap((key) => found.get(key) ?? []))];
-    const projectIds = projects && idsOf(projects);
+    const projectIds = projects && idsOf(projects).filter((id) => !scope.hidden.includes(id));
     if (projectIds?.length === 0) return null;
-    return { projectIds, excludedProjectIds: excludedProjects && idsOf(excludedProjects) };
+    const excludedProjectIds = excludedProjects && idsOf(excludedProjects);
+    // Among projects that the reader sees wholly, the scope rejects nothing, so an index has the list in order.
+    const isRestricted = projectIds?.some((id) => scope.own.includes(id)) ?? true;
+    return { projectIds, excludedProjectIds, scope: isRestricted ? scope : systemScope };
   }
 
   // Returns null if no issue matches, because a label does not exist. An excluded one that does not exist excludes none.

@@ -23,10 +23,10 @@ import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
 import { presentPerson } from '../issue-core/person.ts';
 import { shortHash } from '../issue-core/precondition.ts';
+import { isWhole } from '../issue-core/project-access.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
 import {
-  type IssueFilters,
   type IssueListPage,
   type IssueListQuery,
   type IssueListRequest,
@@ -55,7 +55,7 @@ interface CachedSummary {
   bytes: number;
 }
 
-/** Lists issues. Every active user may read every issue. */
+/** Lists the issues that a reader sees. */
 export class IssueListService {
   readonly #repository: IssueListRepository;
   readonly #presenter: IssuePresenter;
@@ -89,20 +89,23 @@ export class IssueListService {
   }
 
   /** Counts the issues of a list by a member. `after`: a position of the database that the counts must see. */
-  async count(filters: IssueFilters, by: CountedField, after?: string): Promise<IssueCounts> {
-    const rows = await this.#repository.read((within) => this.#repository.count(filters, by, within), {
-      after,
-    });
-    const counted = rows.flatMap(({ count, ...row }) => (count === null ? [] : [{ count, ...row }]));
-    const is_complete = rows.every(({ isComplete }) => isComplete) && counted.length <= countedAssigneesMax;
+  async count(
+    counted: Pick<IssueListRequest, 'filters' | 'scope'>,
+    by: CountedField,
+    after?: string,
+  ): Promise<IssueCounts> {
+    const find = (within: Transaction) => this.#repository.count(counted, by, within);
+    const rows = await this.#repository.read(find, { after });
+    const found = rows.flatMap(({ count, ...row }) => (count === null ? [] : [{ count, ...row }]));
+    const is_complete = rows.every(({ isComplete }) => isComplete) && found.length <= countedAssigneesMax;
     const of = <Value extends string>(values: readonly Value[]) =>
       values.map((value) => ({
         value,
-        ...presentCount(counted.find((row) => row.value === value)?.count ?? 0),
+        ...presentCount(found.find((row) => row.value === value)?.count ?? 0),
       }));
     if (by === 'status') return { by, counts: of(issueStatuses), is_complete };
     if (by === 'priority') return { by, counts: of(issuePriorities), is_complete };
-    const counts = counted.slice(0, countedAssigneesMax).map(({ value, names = null, count }) => ({
+    const counts = found.slice(0, countedAssigneesMax).map(({ value, names = null, count }) => ({
       value: presentPerson(value, names),
       ...presentCount(count),
     }));
@@ -274,8 +277,8 @@ function endOf(
   return sort.map(({ field }) => issue[field] ?? noDay);
 }
 
-function isUnfiltered({ filters }: IssueListRequest): boolean {
-  return Object.values(filters).every((filter) => filter === undefined);
+function isUnfiltered({ filters, scope }: IssueListRequest): boolean {
+  return isWhole(scope) && Object.values(filters).every((filter) => filter === undefined);
 }
 
 function unreachablePage(): ProblemError {

@@ -90,7 +90,7 @@ function amongReferred(
   request: TrackedRequest,
   references: NonNullable<TrackedRequest['filters']['references']>,
 ): Found {
-  const referred = Prisma.sql`(SELECT * FROM issues i WHERE ${isOneOf(references)} OFFSET 0) i`;
+  const referred = Prisma.sql`(SELECT * FROM issues i WHERE ${isOneOf(references, request.scope)} OFFSET 0) i`;
   const conditions = every(filterConditions(request));
   return {
     page: Prisma.sql`

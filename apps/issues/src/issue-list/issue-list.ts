@@ -11,6 +11,7 @@ import type {
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRevision } from '../issue-core/issue.ts';
 import type { NumberReference } from '../issue-core/issue-reference.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 
 /** A sort field. `id` is the last one unless another field is unique. */
 export type SortField = OrderingField | 'id';
@@ -67,6 +68,8 @@ export interface IssueFilters {
 /** A request for a page of a list. */
 export interface IssueListRequest {
   filters: IssueFilters;
+  /** What the reader sees. A list without other issues has the same pages and totals. */
+  scope: ReadScope;
   /** The labels that `filters.labels` names. */
   labelIds?: readonly string[] | undefined;
   /** The labels that `filters.excludedLabels` names. */

@@ -1,4 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
+import { isWhole } from '../issue-core/project-access.ts';
 import { oneOf } from '../issue-store/issue.sql.ts';
 import {
   afterPlace,
@@ -39,12 +40,12 @@ const covered = [
 
 /** The columns of the row `i` that filters and orders need, and that the indexes of the orders by creation and change do not have. */
 function otherColumns(request: TrackedRequest): string[] {
-  const { sort, labelIds, excludedLabelIds, projectIds, excludedProjectIds, filters } = request;
+  const { sort, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds, filters } = request;
   const { dueFrom, dueBefore, dueWithin, isOverdue } = filters;
   const needed = [
     ...sort.map(({ field }) => field),
     ...((labelIds ?? excludedLabelIds) === undefined ? [] : ['label_ids']),
-    ...((projectIds ?? excludedProjectIds) === undefined ? [] : ['project_id']),
+    ...((projectIds ?? excludedProjectIds) === undefined && isWhole(scope) ? [] : ['project_id']),
     ...([dueFrom, dueBefore, dueWithin, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
   ];
   return [...new Set(needed)].filter((name) => !covered.includes(name));

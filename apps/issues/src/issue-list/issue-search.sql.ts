@@ -1,6 +1,7 @@
 import { orderingFields } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { NumberReference } from '../issue-core/issue-reference.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 import { isNumber } from '../issue-store/issue.sql.ts';
 import {
   afterPlace,
@@ -42,12 +43,13 @@ export function searchOf(request: TrackedRequest): SearchedList {
 }
 
 function conditionsOf(request: TrackedRequest): Sql {
-  const { searchedNumber } = request.filters;
+  const { filters, scope } = request;
+  const { searchedNumber } = filters;
   return every([
     ...filterConditions(request),
     ...afterPlace(request),
     // The issue with the searched number is first in the list and must not appear again.
-    ...(searchedNumber === undefined ? [] : [isOther(searchedNumber)]),
+    ...(searchedNumber === undefined ? [] : [isOther(searchedNumber, scope)]),
   ]);
 }
 
@@ -56,13 +58,13 @@ export function isNumbered(request: TrackedRequest): Sql | undefined {
   const { filters, after: end } = request;
   const { searchedNumber } = filters;
   if (searchedNumber === undefined || end !== undefined) return undefined;
-  return every([...filterConditions(request), isNumber(searchedNumber)]);
+  return every([...filterConditions(request), isNumber(searchedNumber, request.scope)]);
 }
 
-function isOther(searched: NumberReference): Sql {
+function isOther(searched: NumberReference, scope: ReadScope): Sql {
   return searched.prefix === undefined
     ? Prisma.sql`i.number <> ${searched.number}::bigint`
-    : Prisma.sql`NOT ${isNumber(searched)}`;
+    : Prisma.sql`NOT ${isNumber(searched, scope)}`;
 }
 
 /** Selects the rows `i` of a page of a search, and perhaps more. */

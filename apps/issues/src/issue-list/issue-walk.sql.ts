@@ -1,5 +1,6 @@
 import { issuePriorities, issueStatuses } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { isWhole } from '../issue-core/project-access.ts';
 import { literal, type Sql, sorting } from './issue-conditions.sql.ts';
 import type { IssueFilters, IssueListRequest, SortKey } from './issue-list.ts';
 
@@ -133,11 +134,12 @@ function rangeNames(sort: readonly SortKey[]): string[] {
   return sort[0]?.field === 'updated_at' ? ['updatedFrom', 'updatedBefore'] : [];
 }
 
-/** The names of the filters of a list. */
+/** The names of the filters of a list, of which the scope of its reader is one. */
 export function namesOf(request: IssueListRequest): string[] {
-  const { filters, labelIds, excludedLabelIds, projectIds, excludedProjectIds } = request;
+  const { filters, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds } = request;
+  const hidden = isWhole(scope) ? undefined : scope;
   const resolved = { projects: undefined, excludedProjects: undefined, projectIds, excludedProjectIds };
-  const given = { ...filters, labelIds, excludedLabelIds, ...resolved };
+  const given = { ...filters, labelIds, excludedLabelIds, ...resolved, hidden };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 

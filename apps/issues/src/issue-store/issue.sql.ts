@@ -4,8 +4,9 @@ import pg from 'pg';
 import { type Issue as IssueRow, Prisma } from '../generated/prisma/client.ts';
 import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
 import { issueFields } from '../issue-core/issue-change.ts';
-import type { IssueReference, NumberReference } from '../issue-core/issue-reference.ts';
+import type { IssueName, IssueReference, NumberReference } from '../issue-core/issue-reference.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
+import { isWhole, type ReadScope } from '../issue-core/project-access.ts';
 
 const fields = Object.entries(issueFields).map(([key, { column, type }]) => ({
   key,
@@ -72,24 +73,40 @@ const stateColumns = Prisma.raw(
 
 /** The condition that the row `i` is the issue that a path names. */
 export function isReferredTo(reference: IssueReference): Prisma.Sql {
-  return 'id' in reference ? Prisma.sql`i.id = ${reference.id}::uuid` : isNumber(reference);
+  const { scope } = reference;
+  const isNamed = 'id' in reference ? Prisma.sql`i.id = ${reference.id}::uuid` : isNumber(reference, scope);
+  return isWhole(scope) ? isNamed : Prisma.sql`${isNamed} AND ${isSeen(scope)}`;
 }
 
-/** The condition that the row `i` has a number. With a key that no project has or had, none does. */
-export function isNumber({ number, prefix }: NumberReference): Prisma.Sql {
+/** The condition that a row of `issues` is in a scope that is not whole. */
+export function isSeen({ hidden, own, readerId }: ReadScope, row = 'i'): Prisma.Sql {
+  const column = (name: string) => Prisma.raw(`${row}.${name}`);
+  const isShown = Prisma.sql`${column('project_id')} <> ALL(${[...hidden]}::uuid[])`;
+  if (own.length === 0) return isShown;
+  return Prisma.sql`(${isShown} AND (${column('project_id')} <> ALL(${[...own]}::uuid[])
+    OR ${column('reporter_id')} = ${readerId}::uuid OR ${column('assignee_id')} IS NOT DISTINCT FROM ${readerId}::uuid))`;
+}
+
+/** The condition that a text is a key that a project of the scope has or had. */
+function isKey(text: Prisma.Sql, { hidden }: ReadScope): Prisma.Sql {
+  const isShown =
+    hidden.length === 0 ? Prisma.empty : Prisma.sql`AND project_id <> ALL(${[...hidden]}::uuid[])`;
+  return Prisma.sql`EXISTS (SELECT FROM project_keys WHERE key = ${text} ${isShown})`;
+}
+
+/** The condition that the row `i` has a number. With a key that no project of the scope has or had, none does. */
+export function isNumber({ number, prefix }: NumberReference, scope: ReadScope): Prisma.Sql {
   const isSame = Prisma.sql`i.number = ${number}::bigint`;
-  return prefix === undefined
-    ? isSame
-    : Prisma.sql`(${isSame} AND EXISTS (SELECT FROM project_keys WHERE key = ${prefix}))`;
+  return prefix === undefined ? isSame : Prisma.sql`(${isSame} AND ${isKey(Prisma.sql`${prefix}`, scope)})`;
 }
 
-/** The numbers of references, as an array, without those with a key that no project has or had. */
-export function numbersOf(references: readonly NumberReference[]): Prisma.Sql {
+/** The numbers of references, as an array, without those with a key that no project of the scope has or had. */
+export function numbersOf(references: readonly NumberReference[], scope: ReadScope): Prisma.Sql {
   const numbers = references.map(({ number }) => number);
   if (references.every(({ prefix }) => prefix === undefined)) return Prisma.sql`${numbers}::bigint[]`;
   return Prisma.sql`ARRAY(
     SELECT named.number FROM unnest(${numbers}::bigint[], ${references.map(({ prefix }) => prefix ?? null)}::text[]) named (number, prefix)
-     WHERE named.prefix IS NULL OR EXISTS (SELECT FROM project_keys WHERE key = named.prefix))`;
+     WHERE named.prefix IS NULL OR ${isKey(Prisma.sql`named.prefix`, scope)})`;
 }
 
 /** The condition that the row `i` is of the default project, the only one that is synced with a tracker. */
@@ -223,10 +240,14 @@ export function lockIssue(reference: IssueReference): Prisma.Sql {
 }
 
 /** Locks issues until the transaction ends, in the order of their ids. */
-export function lockIssues(references: readonly IssueReference[]): Prisma.Sql {
-  const ids = references.flatMap((one) => ('id' in one ? [one.id] : []));
-  const numbers = numbersOf(references.flatMap((one) => ('number' in one ? [one] : [])));
+export function lockIssues(names: readonly IssueName[], scope: ReadScope): Prisma.Sql {
+  const ids = names.flatMap((one) => ('id' in one ? [one.id] : []));
+  const numbers = numbersOf(
+    names.flatMap((one) => ('number' in one ? [one] : [])),
+    scope,
+  );
+  const seen = isWhole(scope) ? Prisma.empty : Prisma.sql`AND ${isSeen(scope)}`;
   return Prisma.sql`
-    SELECT i.id FROM issues i WHERE i.id = ANY(${ids}::uuid[]) OR i.number = ANY(${numbers})
+    SELECT i.id FROM issues i WHERE (i.id = ANY(${ids}::uuid[]) OR i.number = ANY(${numbers})) ${seen}
      ORDER BY i.id FOR NO KEY UPDATE`;
 }

@@ -42,11 +42,12 @@ export class IssueMover {
       // Another statement, because only that sees what the previous holder of the lock wrote.
       const issue = await this.#reader.findWithLinks(reference, transaction);
       if (issue === undefined) return undefined;
+      const same = { id: issue.id, scope: reference.scope };
       const change = decide(issue);
-      if (issue.projectId === projectId) return this.#reader.find({ id: issue.id }, transaction);
+      if (issue.projectId === projectId) return this.#reader.find(same, transaction);
       await this.#assertOpen(projectId, transaction);
       await this.#assertNotLinked(issue.id, transaction);
-      const write = { where: isReferredTo({ id: issue.id }), change, history: historyOf(issue, change), by };
+      const write = { where: isReferredTo(same), change, history: historyOf(issue, change), by };
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
       return toSnapshots(rows)[0];
     };

@@ -9,7 +9,8 @@ import {
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo, oneOf, projectKeyOf } from './issue.sql.ts';
+import { isWhole } from '../issue-core/project-access.ts';
+import { isReferredTo, isSeen, oneOf, projectKeyOf } from './issue.sql.ts';
 
 /** A relation to write. */
 export interface RelationEnds {
@@ -107,9 +108,11 @@ export function deleteRelation(id: string): Prisma.Sql {
   return Prisma.sql`DELETE FROM issue_relations WHERE id = ${id}::uuid`;
 }
 
-/** Selects the relations of an issue, the oldest first; one row of nulls without any, no row without the issue. */
+/** Selects the relations of an issue to those that the reader sees, the oldest first; one row of nulls without any, no row without the issue. */
 export function selectRelations(reference: IssueReference): Prisma.Sql {
   const details = Prisma.raw('id, kind, created_by, created_at');
+  const { scope } = reference;
+  const seen = isWhole(scope) ? Prisma.sql`true` : isSeen(scope, 'other');
   return Prisma.sql`
     SELECT r.id, r.kind, r.direction, r.created_by AS "createdBy", r.created_at AS "createdAt",
            other.id AS "issueId", other.number, ${projectKeyOf('other')} AS "projectKey", other.title, other.status
@@ -120,8 +123,9 @@ export function selectRelations(reference: IssueReference): Prisma.Sql {
         UNION ALL
         (SELECT ${details}, source_id, 'incoming' FROM issue_relations
           WHERE target_id = i.id LIMIT ${count(relationsMax)})
-      ) r ON true
-      LEFT JOIN ${oneOf('issues', 'id = r.other_id')} other ON true
+      ) all_of_issue ON true
+      LEFT JOIN ${oneOf('issues', 'id = all_of_issue.other_id')} other ON ${seen}
+      LEFT JOIN LATERAL (SELECT all_of_issue.* WHERE other.id IS NOT NULL) r ON true
      WHERE ${isReferredTo(reference)}
      ORDER BY r.created_at, r.id LIMIT ${count(relationsMax)}`;
 }

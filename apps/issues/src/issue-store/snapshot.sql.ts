@@ -107,7 +107,7 @@ export const commentRelations = Prisma.sql`
 
 const details = Prisma.sql`${Prisma.raw(`i.number, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
   reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt", i.project_id AS "projectId",
-  (SELECT json_build_object('key', p.key, 'name', p.name) FROM projects p WHERE p.id = i.project_id) AS project`)}, ${labelRevision}, ${projectRevision}, ${branch}`;
+  (SELECT json_build_object('key', p.key, 'name', p.name, 'visibility', p.visibility) FROM projects p WHERE p.id = i.project_id) AS project`)}, ${labelRevision}, ${projectRevision}, ${branch}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",

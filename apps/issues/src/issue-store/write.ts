@@ -9,8 +9,9 @@ import type {
   TrackerIdentity,
 } from '../issue-core/issue.ts';
 import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue-change.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueName, IssueReference } from '../issue-core/issue-reference.ts';
 import { projectArchived } from '../issue-core/project.ts';
+import { type ReadScope, systemScope } from '../issue-core/project-access.ts';
 import {
   oppositeOf,
   type RelationHistoryEntry,
@@ -90,7 +91,7 @@ export class IssueWriter {
       if (issue === undefined) return { result: undefined };
       const write = writtenChange(issue, (await decide(issue, transaction)) ?? {}, by);
       if (write.history.length === 0)
-        return { result: await this.#reader.find({ id: issue.id }, transaction) };
+        return { result: await this.#reader.find({ id: issue.id, scope: reference.scope }, transaction) };
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
       return written(toSnapshots(rows));
     });
@@ -106,8 +107,9 @@ export class IssueWriter {
     decide: (issue: IssueWithLinks) => Promise<{ change: IssueChange; result: Result }>,
     transaction: Transaction,
   ): Promise<Result | undefined> {
-    await transaction.$queryRaw(lockIssue({ id }));
-    const issue = await this.#reader.findWithLinks({ id }, transaction);
+    const reference = { id, scope: systemScope };
+    await transaction.$queryRaw(lockIssue(reference));
+    const issue = await this.#reader.findWithLinks(reference, transaction);
     if (issue === undefined) return undefined;
     const { change, result } = await decide(issue);
     await this.#write(issue, change, by, transaction);
@@ -119,13 +121,14 @@ export class IssueWriter {
    * Returns what `decide` tells of each issue that exists.
    */
   async changeAll<Outcome>(
-    references: readonly IssueReference[],
+    names: readonly IssueName[],
+    scope: ReadScope,
     by: ChangedBy,
     decide: (issue: LockedIssue) => { change?: IssueChange | undefined; outcome: Outcome },
     within?: Transaction,
   ): Promise<{ issue: LockedIssue; outcome: Outcome }[]> {
     const locking = async (transaction: Transaction) => {
-      const locked = await transaction.$queryRaw<{ id: string }[]>(lockIssues(references));
+      const locked = await transaction.$queryRaw<{ id: string }[]>(lockIssues(names, scope));
       const rows = await transaction.$queryRaw<SnapshotRow[]>(selectLocked(locked.map(({ id }) => id)));
       const outcomes: { issue: LockedIssue; outcome: Outcome }[] = [];
       for (const issue of toSnapshots(rows)) {
@@ -144,12 +147,15 @@ export class IssueWriter {
    */
   async relate(
     reference: IssueReference,
-    other: IssueReference,
+    other: IssueName,
     by: ChangedBy & { actorId: string },
     decide: (issue?: IssueWithLinks, other?: IssueWithLinks) => WantedRelation,
   ): Promise<{ id: string; isNew: boolean }> {
     return this.#database.$transaction(async (transaction) => {
-      const [issue, related] = await this.#lockPair([reference, other], transaction);
+      const [issue, related] = await this.#lockPair(
+        [reference, { ...other, scope: reference.scope }],
+        transaction,
+      );
       const { kind, direction, isGuest, assertAllowed } = decide(issue, related);
       if (issue === undefined || related === undefined) throw new Error('decided without an issue');
       const [sourceId, targetId] = direction === 'outgoing' ? [issue.id, related.id] : [related.id, issue.id];
@@ -175,7 +181,8 @@ export class IssueWriter {
       await transaction.$queryRaw(lockRelations);
       const relations = await this.#reader.findRelations(reference, transaction);
       const relation = relations?.find((one) => one.id === id);
-      const other = relation === undefined ? [] : [{ id: relation.issueId }];
+      const { scope } = reference;
+      const other = relation === undefined ? [] : [{ id: relation.issueId, scope }];
       const [issue, related] = await this.#lockPair([reference, ...other], transaction);
       decide(issue, relation);
       if (issue === undefined || related === undefined || relation === undefined) return;
@@ -184,9 +191,9 @@ export class IssueWriter {
     });
   }
 
-  async #lockPair(references: readonly IssueReference[], transaction: Transaction) {
+  async #lockPair(references: readonly [IssueReference, ...IssueReference[]], transaction: Transaction) {
     await transaction.$queryRaw(lockRelations);
-    await transaction.$queryRaw(lockIssues(references));
+    await transaction.$queryRaw(lockIssues(references, references[0].scope));
     const found: (LockedIssue | undefined)[] = [];
     for (const one of references) found.push(await this.#reader.findWithLinks(one, transaction));
     return found;

@@ -17,7 +17,7 @@ import {
   readIssueEdit,
   readNewIssue,
 } from '../issue-core/issue.presenter.ts';
-import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import { type IssueUrls, seenBy } from '../issue-core/issue-reference.ts';
 import { isKnown, readIfMatch } from '../issue-core/precondition.ts';
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
@@ -36,8 +36,8 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
   const countLinks = (actor: Actor, response: ServerResponse, count = 0) =>
     quota.countParts(actor, response, { count, name: 'link' });
 
-  const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
-    const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
+  const get: Handler<typeof getIssue, Actor> = async ({ actor, params, headers }) => {
+    const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params, actor)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
     const known = headers['If-None-Match'];
     return known !== undefined && isKnown(known, shown.ETag)
@@ -54,7 +54,7 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
         return { resourceId: created.id, response: createdIssueResponse(presenter.text(created), urls) };
       };
     },
-    present: async (id) => createdIssueResponse(await issues.find({ id }), urls),
+    present: async (id, { actor }) => createdIssueResponse(await issues.find(seenBy({ id }, actor)), urls),
   };
 
   const update: Handler<typeof updateIssue, Actor> = async (call) => {
@@ -66,14 +66,14 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
       requestId,
       countLinks: (count: number) => countLinks(actor, response, count),
     };
-    const updated = await issues.update(actor, urls.parse(params), edit, context);
+    const updated = await issues.update(actor, urls.parse(params, actor), edit, context);
     return issueResponse(presenter.text(updated));
   };
 
   const changeStatus: OnceHandler<typeof changeIssueStatus> = {
-    issueOf: ({ params }) => urls.parse(params),
+    issueOf: ({ actor, params }) => urls.parse(params, actor),
     prepare: async ({ actor, params, headers, body, requestId }) => {
-      const reference = urls.parse(params);
+      const reference = urls.parse(params, actor);
       const request = {
         status: body.status,
         comment: body.comment == null ? null : await comments.draft(body.comment),
@@ -85,7 +85,7 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
         return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
       };
     },
-    present: async (id) => issueResponse(await issues.find({ id })),
+    present: async (id, { actor }) => issueResponse(await issues.find(seenBy({ id }, actor))),
   };
 
   const describe: Handler<typeof describeIssues, Actor> = () => ({

@@ -23,12 +23,12 @@ import type {
   NewIssue,
   PresentedIssue,
 } from '../issue-core/issue.ts';
-import { assertMay, may } from '../issue-core/issue-access.ts';
+import { assertMay, type IssueParties, may } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMayFollow, initialStatus } from '../issue-core/issue-status.ts';
 import { needsLookUp, resolveLinks } from '../issue-core/link-resolver.ts';
-import { assertMayName, isSelf, type PersonResolver } from '../issue-core/person.ts';
+import { assertMayName, cannotRead, isSelf, type PersonResolver } from '../issue-core/person.ts';
 import {
   assertConditional,
   assertMatches,
@@ -38,6 +38,7 @@ import {
 } from '../issue-core/precondition.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
+import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { Decide, IssueWriter } from '../issue-store/write.ts';
 
@@ -48,7 +49,8 @@ interface IssueServiceDependencies {
   people: PersonResolver;
   labels: { resolve(references: readonly LabelReference[]): Promise<IssueLabel[]> };
   mentions: { resolve(text: string): Promise<string[]> };
-  projects: { resolve(key: string): Promise<{ id: string }> };
+  projects: { resolve(key: string, actor: Actor): Promise<{ id: string }> };
+  access: Pick<AccessReader, 'ofMirrored'>;
   /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
@@ -75,6 +77,7 @@ export class IssueService {
   readonly #labels: IssueServiceDependencies['labels'];
   readonly #mentions: IssueServiceDependencies['mentions'];
   readonly #projects: IssueServiceDependencies['projects'];
+  readonly #access: IssueServiceDependencies['access'];
   readonly #requirePrecondition: boolean;
   readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
@@ -86,6 +89,7 @@ export class IssueService {
     labels,
     mentions,
     projects,
+    access,
     requirePrecondition,
   }: IssueServiceDependencies) {
     this.#reader = reader;
@@ -95,6 +99,7 @@ export class IssueService {
     this.#labels = labels;
     this.#mentions = mentions;
     this.#projects = projects;
+    this.#access = access;
     this.#requirePrecondition = requirePrecondition;
   }
 
@@ -122,19 +127,16 @@ export class IssueService {
   async resolve(actor: Actor, draft: IssueDraft): Promise<NewIssue> {
     assertStatus(draft.status, initialStatus);
     const { title, description, priority, assignee, dueOn, project } = draft;
-    const projectId = project === undefined ? undefined : (await this.#projects.resolve(project)).id;
+    const projectId = project === undefined ? undefined : (await this.#projects.resolve(project, actor)).id;
+    const parties = { reporterId: actor.id, assigneeId: null, projectId: projectId ?? defaultProjectId };
     return {
       title,
       description,
       priority,
       dueOn,
-      assigneeId: assignee === null ? null : await this.#resolveAssignee(actor, assignee),
+      assigneeId: assignee === null ? null : await this.#resolveAssignee(actor, assignee, parties),
       mentionIds: await this.#mentions.resolve(description),
-      links: await this.#resolveLinks(actor, draft.links, {
-        reporterId: actor.id,
-        assigneeId: null,
-        links: [],
-      }),
+      links: await this.#resolveLinks(actor, draft.links, { ...parties, links: [] }),
       labels: await this.#labels.resolve(draft.labels),
       projectId: projectId === defaultProjectId ? undefined : projectId,
     };
@@ -165,15 +167,19 @@ export class IssueService {
     await countLinks(lookUps);
     const wanted = await this.#resolveEdit(actor, edit, seen);
     const by = { actorId: actor.id, requestId };
-    const changed = await this.#writer.change({ id: seen.id }, by, async (issue, transaction) => {
-      assertMayEdit(actor, issue, edit);
-      await this.#assertHolds(precondition, issue, transaction);
-      assertStatus(edit.status, issue.status);
-      const change = planChange(issue, wanted);
-      const changed = (change?.links?.put.length ?? 0) + (change?.links?.removed.length ?? 0);
-      await countLinks(changed - Math.max(0, lookUps - 1));
-      return change;
-    });
+    const changed = await this.#writer.change(
+      { id: seen.id, scope: reference.scope },
+      by,
+      async (issue, transaction) => {
+        assertMayEdit(actor, issue, edit);
+        await this.#assertHolds(actor, precondition, issue, transaction);
+        assertStatus(edit.status, issue.status);
+        const change = planChange(issue, wanted);
+        const changed = (change?.links?.put.length ?? 0) + (change?.links?.removed.length ?? 0);
+        await countLinks(changed - Math.max(0, lookUps - 1));
+        return change;
+      },
+    );
     return assertFound(changed);
   }
 
@@ -187,7 +193,7 @@ export class IssueService {
     const by = { actorId: actor.id, requestId };
     const decide: Decide<IssueWithLinks> = async (issue, transaction) => {
       assertMay(actor, 'changeStatus', issue);
-      await this.#assertHolds(precondition, issue, transaction);
+      await this.#assertHolds(actor, precondition, issue, transaction);
       if (issue.status === status) return undefined;
       assertMayFollow(issue.status, status);
       const comments = comment === null ? [] : [{ kind: 'added' as const, id: uuidv7(), draft: comment }];
@@ -197,6 +203,7 @@ export class IssueService {
   }
 
   async #assertHolds(
+    actor: Actor,
     precondition: Precondition,
     issue: IssueWithLinks,
     transaction: Transaction,
@@ -204,7 +211,9 @@ export class IssueService {
     assertConditional(precondition, this.#requirePrecondition);
     assertMatches(precondition, issue);
     if (!isStale(precondition, issue)) return;
-    const current = assertFound(await this.#reader.find({ id: issue.id }, transaction));
+    const current = assertFound(
+      await this.#reader.find({ id: issue.id, scope: actor.access.scope }, transaction),
+    );
     throw versionConflict(this.#presenter.issue(current));
   }
 
@@ -218,7 +227,7 @@ export class IssueService {
       assigneeId:
         assignee === null || assignee === undefined
           ? assignee
-          : await this.#resolveAssignee(actor, assignee, seen.assigneeId),
+          : await this.#resolveAssignee(actor, assignee, seen),
       mentionIds: description === undefined ? undefined : await this.#mentions.resolve(description),
       links: edit.links === undefined ? undefined : await this.#resolveLinks(actor, edit.links, seen),
       labels: edit.labels === undefined ? undefined : await this.#labels.resolve(edit.labels),
@@ -227,17 +236,20 @@ export class IssueService {
   }
 
   // The actor and the current assignee are not looked up. The current assignee may have been deactivated since.
-  async #resolveAssignee(actor: Actor, { person, field }: NamedAssignee, assigned: string | null = null) {
+  async #resolveAssignee(actor: Actor, { person, field }: NamedAssignee, issue: IssueParties) {
     if (isSelf(actor, person)) return actor.id;
-    if ('id' in person && person.id === assigned) return person.id;
+    if ('id' in person && person.id === issue.assigneeId) return person.id;
     assertMayName(actor, person, field);
-    return (await this.#people.resolveForAssignment(person, field)).id;
+    const { id } = await this.#people.resolveForAssignment(person, field);
+    if (actor.access.restricted(issue.projectId) === undefined) return id;
+    if ((await this.#access.ofMirrored(id)).hides(issue.projectId)) throw cannotRead(field);
+    return id;
   }
 
   async #resolveLinks(
     actor: Actor,
     drafts: IssueDraft['links'],
-    issue: Pick<IssueWithLinks, 'links' | 'reporterId' | 'assigneeId'>,
+    issue: IssueParties & Pick<IssueWithLinks, 'links'>,
   ) {
     return resolveLinks(drafts, {
       actor,

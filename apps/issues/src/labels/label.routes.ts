@@ -15,7 +15,7 @@ export function labelRoutes(
   const editor = { access, limit: writes, authorize: assertMayAdministerLabels };
   return [
     // Every user may read all labels.
-    route(listLabels, { access, limit: reads, compress: true }, handlers.list),
+    route(listLabels, { access, limit: reads, compress: () => true }, handlers.list),
     route(getLabel, { access, limit: reads }, handlers.get),
     route(createLabel, editor, once(idempotency, handlers.create)),
     route(updateLabel, editor, handlers.update),

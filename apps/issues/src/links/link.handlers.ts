@@ -17,14 +17,14 @@ interface LinkHandlersOptions {
 export function linkHandlers({ links, presenter, urls }: LinkHandlersOptions) {
   const put: Handler<typeof putLink, Actor> = async ({ actor, params, headers, body, requestId }) => {
     const context = { precondition: { ifMatch: readIfMatch(headers['If-Match']) }, requestId };
-    const { issue, link, isNew } = await links.put(actor, urls.parse(params), readLink(body), context);
+    const { issue, link, isNew } = await links.put(actor, urls.parse(params, actor), readLink(body), context);
     const { etag } = presenter.text(issue);
     return { status: isNew ? 201 : 200, headers: { ETag: etag }, body: presentLink(link) };
   };
 
   const remove: Handler<typeof deleteLink, Actor> = async ({ actor, params, headers, requestId }) => {
     const context = { precondition: { ifMatch: readIfMatch(headers['If-Match']) }, requestId };
-    await links.remove(actor, urls.parse(params), params.link_id, context);
+    await links.remove(actor, urls.parse(params, actor), params.link_id, context);
     return { status: 204 };
   };
 

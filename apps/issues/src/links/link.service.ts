@@ -60,7 +60,7 @@ export class LinkService {
     const [link] = links;
     if (link === undefined) throw new Error('one draft is one link');
     let isNew = false;
-    const issue = await this.#change(actor, { id: seen.id }, context, (locked) => {
+    const issue = await this.#change(actor, { id: seen.id, scope: reference.scope }, context, (locked) => {
       isNew = findSameTarget(locked.links, link) === undefined;
       return planLinks(locked.links, links, []);
     });

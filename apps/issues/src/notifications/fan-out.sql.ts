@@ -9,6 +9,7 @@ import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { oneOf } from '../issue-store/issue.sql.ts';
 import { hasReminders } from '../issue-store/reminder.sql.ts';
+import { mayRead } from '../issue-store/sight.sql.ts';
 import { noActor, retention, retentionAfterRead } from './notification.sql.ts';
 
 /** Maximum number of watchers of an issue who are notified of a change. */
@@ -38,7 +39,12 @@ const typesForPeople: readonly NotificationType[] = ['issue.created', 'comment.u
 const listed = (texts: readonly string[]) => Prisma.raw(texts.map((text) => `'${text}'`).join(', '));
 const count = (number: number) => Prisma.raw(String(number));
 const rank = (reason: NotificationReason) => count(notificationReasons.indexOf(reason) + 1);
-const isActive = Prisma.raw('(SELECT is_active FROM identity_mirror m WHERE m.id = person.id)');
+/** Whether everyone reads an issue. `id`: an expression. */
+const isOpen = (id: string) => Prisma.sql`coalesce((
+  SELECT p.visibility = 'everyone' FROM ${oneOf('issues', `id = ${id}`)} i JOIN projects p ON p.id = i.project_id), false)`;
+/** The condition that a person is active and may read the issue of the row `t`, which says whether everyone does. */
+const mayBeTold = Prisma.sql`(SELECT is_active FROM identity_mirror m WHERE m.id = person.id)
+  AND (t.is_open OR EXISTS (SELECT FROM issues i WHERE i.id = t.issue_id AND ${mayRead('person.id')}))`;
 
 /** The people who watch the issue of the row `t`, at most `watchersMax`. */
 const watchersOfIssue = Prisma.sql`(
@@ -110,7 +116,7 @@ const writeNotifications = Prisma.sql`
  */
 export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
   WITH ${unreadEvents(Prisma.sql, 'notifications', limit)}, relevant AS MATERIALIZED (
-    SELECT e.tx, e.id AS event_id, e.type, e.subject_id AS issue_id, coalesce(e.rev, -e.id) AS change, e.at, e.data,
+    SELECT e.tx, e.id AS event_id, e.type, e.subject_id AS issue_id, coalesce(e.rev, -e.id) AS change, e.at, e.data, ${isOpen('e.subject_id')} AS is_open,
            coalesce((e.data ->> 'actor_id')::uuid, ${noActor}) AS actor_id, (e.data ->> 'comment_id')::uuid AS comment_id,
            array_position(ARRAY[${listed(watchedTypes)}], e.type) AS watched
       FROM page e
@@ -132,7 +138,7 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
          )
         UNION ALL SELECT (t.data ->> 'assignee_id')::uuid, ${rank('assigned')}
       ) person
-     WHERE person.id <> t.actor_id AND ${isActive}
+     WHERE person.id <> t.actor_id AND ${mayBeTold}
   ), concerned AS MATERIALIZED (
     -- The events of a page can have a second mention, of which the table knows nothing yet.
     SELECT * FROM of_people WHERE rank <> ${rank('mentioned')} OR nth = 1
@@ -160,7 +166,7 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
       UNION ALL
       SELECT t.tx, t.event_id, t.type, t.issue_id, t.change, t.comment_id, t.actor_id, t.at, person.id, ${rank('watching')}
         FROM turns t CROSS JOIN LATERAL ${watchersOfIssue}
-       WHERE t.event_id NOT IN (SELECT event_id FROM deferred) AND person.id <> t.actor_id AND ${isActive}
+       WHERE t.event_id NOT IN (SELECT event_id FROM deferred) AND person.id <> t.actor_id AND ${mayBeTold}
     ) r ORDER BY issue_id, change, identity_id, rank, event_id
   ), ${writeNotifications}
   SELECT (SELECT count(*)::int FROM page) AS count,
@@ -182,7 +188,7 @@ export const notifyOfDeferred = Prisma.sql`
      ORDER BY random() LIMIT 1
   ), changes AS MATERIALIZED (
     SELECT * FROM (
-      SELECT d.*, sum(size) OVER (ORDER BY event_id) - size AS earlier
+      SELECT d.*, ${isOpen('d.issue_id')} AS is_open, sum(size) OVER (ORDER BY event_id) - size AS earlier
         FROM deferred_notifications d WHERE d.actor_id = (SELECT actor_id FROM turn)
     ) t WHERE earlier < ${count(deferredWatchersMax)}
   ), taken AS (
@@ -191,7 +197,7 @@ export const notifyOfDeferred = Prisma.sql`
     SELECT DISTINCT ON (person.id) 0 AS tx, t.event_id, t.type, t.issue_id, t.comment_id, t.actor_id, t.at,
            person.id AS identity_id, ${rank('watching')} AS rank, count(*) OVER (PARTITION BY person.id)::int - 1 AS more
       FROM changes t CROSS JOIN LATERAL ${watchersOfIssue}
-     WHERE person.id <> t.actor_id AND person.id <> ALL(t.concerned_ids) AND ${isActive}
+     WHERE person.id <> t.actor_id AND person.id <> ALL(t.concerned_ids) AND ${mayBeTold}
      ORDER BY person.id, t.event_id DESC
   ), ${writeNotifications}
   SELECT EXISTS (SELECT FROM recipients) AS "hasWritten",

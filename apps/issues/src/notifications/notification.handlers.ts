@@ -11,11 +11,15 @@ import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
-import { parseIssueReference } from '../issue-core/issue-reference.ts';
 import { presentPerson } from '../issue-core/person.ts';
 import { shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { NotificationService } from './notification.service.ts';
-import type { MarkedNotifications, Notification, NotificationMark } from './notification.ts';
+import type {
+  MarkedNotifications,
+  Notification,
+  NotificationMark,
+  NotificationReader,
+} from './notification.ts';
 
 interface NotificationHandlersOptions {
   notifications: NotificationService;
@@ -34,9 +38,9 @@ export function notificationHandlers({ notifications, urls }: NotificationHandle
     if (reasons !== undefined) url.searchParams.set('reason', reasons.join());
     if (issue !== undefined) url.searchParams.set('issue', issue);
     const page = readKeysetPage(query, { url: url.href, place, sizeDefault: 50 });
-    const reference = issue === undefined ? undefined : parseIssueReference(issue, urls.keyPrefix, 'issue');
+    const reference = issue === undefined ? undefined : urls.named(issue, 'issue', actor);
     const filters = { isUnread, state, reasons, issue: reference };
-    const found = await notifications.list(actor.id, filters, page);
+    const found = await notifications.list(readerOf(actor), filters, page);
     const response = page.present(found.notifications, {
       item: (notification) => present(notification, urls),
       place: (notification) => ({ place: String(notification.place) }),
@@ -67,10 +71,14 @@ export function notificationHandlers({ notifications, urls }: NotificationHandle
 
   return { list, markRead, markUnread, markDone, restore, snooze };
 
-  async function mark({ id }: Actor, marked: MarkedNotifications, change: NotificationMark) {
-    const unreadCount = await notifications.mark(id, marked, change);
+  async function mark(actor: Actor, marked: MarkedNotifications, change: NotificationMark) {
+    const unreadCount = await notifications.mark(readerOf(actor), marked, change);
     return { status: 200, body: { unread_count: unreadCount } } as const;
   }
+}
+
+function readerOf({ id: readerId, access }: Actor): NotificationReader {
+  return { ...access.scope, readerId };
 }
 
 function present(notification: Notification, urls: IssueUrls): NotificationItem {

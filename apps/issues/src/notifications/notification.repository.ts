@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import { AccessReader } from '../issue-store/access-reader.ts';
 import { recordReminders } from '../issue-store/reminder.sql.ts';
 import {
   endSnoozes,
@@ -16,6 +17,7 @@ import type {
   NotificationFilters,
   NotificationMark,
   NotificationPage,
+  NotificationReader,
 } from './notification.ts';
 
 interface Written {
@@ -28,12 +30,18 @@ type NotificationRow = { unreadCount: number } & (Notification | { id: null });
 /** The notifications of people. One reader of the events writes them. */
 export class NotificationRepository {
   readonly #database: Database;
+  readonly #access: Pick<AccessReader, 'hasRestricted'>;
   readonly #now: () => Date;
   #eventsMax = eventsMax;
 
   /** `now`: the clock of the reminders. */
-  constructor(database: Database, now = () => new Date()) {
+  constructor(
+    database: Database,
+    access: Pick<AccessReader, 'hasRestricted'> = new AccessReader(database),
+    now = () => new Date(),
+  ) {
     this.#database = database;
+    this.#access = access;
     this.#now = now;
   }
 
@@ -67,12 +75,12 @@ export class NotificationRepository {
 
   /** Returns a page of the notifications of a person, the newest first, and the number of all unread ones. */
   async list(
-    identityId: string,
+    reader: NotificationReader,
     filters: NotificationFilters,
     page: NotificationPage,
   ): Promise<{ notifications: Notification[]; unreadCount: number }> {
     const rows = await this.#database.$queryRaw<NotificationRow[]>(
-      selectNotifications(identityId, filters, page),
+      selectNotifications(reader, filters, page),
     );
     return {
       notifications: rows.filter((row): row is NotificationRow & Notification => row.id !== null),
@@ -81,15 +89,22 @@ export class NotificationRepository {
   }
 
   /** Marks notifications of a person. Returns the number of unread ones after it. */
-  async mark(identityId: string, marked: MarkedNotifications, mark: NotificationMark): Promise<number> {
+  async mark(
+    reader: NotificationReader,
+    marked: MarkedNotifications,
+    mark: NotificationMark,
+  ): Promise<number> {
     const [row] = await this.#database.$queryRaw<{ count: number }[]>(
-      markNotifications(identityId, marked, mark),
+      markNotifications(reader, marked, mark),
     );
     return row?.count ?? 0;
   }
 
   /** Finds those of some people whose notifications are not as known. */
   async changed(people: readonly KnownNotifications[]): Promise<ChangedNotifications[]> {
-    return this.#database.$queryRaw<ChangedNotifications[]>(selectChangedNotifications(people));
+    const hasRestricted = await this.#access.hasRestricted();
+    return this.#database.$queryRaw<ChangedNotifications[]>(
+      selectChangedNotifications(people, hasRestricted),
+    );
   }
 }

@@ -5,6 +5,7 @@ import type {
   NotificationFilters,
   NotificationMark,
   NotificationPage,
+  NotificationReader,
 } from './notification.ts';
 
 interface NotificationServiceOptions {
@@ -20,14 +21,18 @@ export class NotificationService {
   }
 
   async list(
-    identityId: string,
+    reader: NotificationReader,
     filters: NotificationFilters,
     page: NotificationPage,
   ): Promise<{ notifications: Notification[]; unreadCount: number }> {
-    return this.#repository.list(identityId, filters, page);
+    return this.#repository.list(reader, filters, page);
   }
 
-  async mark(identityId: string, marked: MarkedNotifications, mark: NotificationMark): Promise<number> {
-    return this.#repository.mark(identityId, marked, mark);
+  async mark(
+    reader: NotificationReader,
+    marked: MarkedNotifications,
+    mark: NotificationMark,
+  ): Promise<number> {
+    return this.#repository.mark(reader, marked, mark);
   }
 }

@@ -1,13 +1,22 @@
 import { type NotificationState, unreadCountMax } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo as isReferred, joinPerson, oneOf, projectKeyOf } from '../issue-store/issue.sql.ts';
+import { isWhole } from '../issue-core/project-access.ts';
+import {
+  isReferredTo as isReferred,
+  isSeen,
+  joinPerson,
+  oneOf,
+  projectKeyOf,
+} from '../issue-store/issue.sql.ts';
+import { mayRead } from '../issue-store/sight.sql.ts';
 import type {
   KnownNotifications,
   MarkedNotifications,
   NotificationFilters,
   NotificationMark,
   NotificationPage,
+  NotificationReader,
 } from './notification.ts';
 
 /** How long a notification is kept. */
@@ -17,6 +26,8 @@ export const retentionAfterRead = Prisma.raw(`interval '30 days'`);
 /** Stands for the external tracker where a value is needed. */
 export const noActor = Prisma.raw(`'00000000-0000-0000-0000-000000000000'::uuid`);
 
+const isReadable = Prisma.sql`AND EXISTS (
+  SELECT FROM issues i WHERE i.id = n.issue_id AND ${mayRead('n.identity_id')})`;
 const inInbox = Prisma.sql`n.done_at IS NULL AND n.snoozed_until IS NULL`;
 const unread = Prisma.sql`n.read_at IS NULL AND ${inInbox}`;
 const unreadMax = Prisma.raw(String(unreadCountMax));
@@ -33,12 +44,19 @@ function isReferredTo(reference: IssueReference): Prisma.Sql {
     : Prisma.sql`n.issue_id = (SELECT i.id FROM issues i WHERE ${isReferred(reference)})`;
 }
 
+/** The condition that the issue of the row `n` is in the scope of the reader. */
+function seen(scope: NotificationReader): Prisma.Sql[] {
+  return isWhole(scope)
+    ? []
+    : [Prisma.sql`EXISTS (SELECT FROM issues i WHERE i.id = n.issue_id AND ${isSeen(scope)})`];
+}
+
 /**
  * Selects a page of the notifications of a person with the number of all unread ones: a row for each notification, or one
  * row without a notification.
  */
 export function selectNotifications(
-  identityId: string,
+  { readerId: identityId, ...reader }: NotificationReader,
   { isUnread, state, reasons, issue }: NotificationFilters,
   { limit, after }: NotificationPage,
 ): Prisma.Sql {
@@ -50,13 +68,14 @@ export function selectNotifications(
     // Those who are concerned have an index of their own.
     ...(reasons === undefined || reasons.includes('watching') ? [] : [Prisma.sql`n.reason <> 'watching'`]),
     ...(issue === undefined ? [] : [isReferredTo(issue)]),
+    ...seen({ readerId: identityId, ...reader }),
     ...(after === undefined ? [] : [Prisma.sql`n.place < ${after.place}::bigint`]),
   ];
   return Prisma.sql`
     SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, ${projectKeyOf('i')} AS "projectKey", i.title,
            n.actor_id AS "actorId", actor.names AS "actorName", n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
            n.read_at AS "readAt", n.done_at AS "doneAt", n.snoozed_until AS "snoozedUntil"
-      FROM (${countUnread(identityId)}) unread
+      FROM (${countUnread({ readerId: identityId, ...reader })}) unread
       LEFT JOIN LATERAL (
         SELECT * FROM notifications n WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY n.place DESC LIMIT ${limit}
       ) n ON true
@@ -67,10 +86,11 @@ export function selectNotifications(
 }
 
 /** Counts unread notifications of a person, those for which a condition on the row `n` holds, at most `unreadCountMax`. */
-function countUnread(identityId: string, condition = Prisma.sql`true`): Prisma.Sql {
+function countUnread(reader: NotificationReader, condition = Prisma.sql`true`): Prisma.Sql {
+  const conditions = Prisma.join([unread, condition, ...seen(reader)], ' AND ');
   return Prisma.sql`
     SELECT count(*)::int AS count FROM (
-      SELECT FROM notifications n WHERE n.identity_id = ${identityId}::uuid AND ${unread} AND ${condition}
+      SELECT FROM notifications n WHERE n.identity_id = ${reader.readerId}::uuid AND ${conditions}
        LIMIT ${unreadMax}
     ) unread`;
 }
@@ -80,7 +100,7 @@ function countUnread(identityId: string, condition = Prisma.sql`true`): Prisma.S
  * update, so those that it marks are left out or added.
  */
 export function markNotifications(
-  identityId: string,
+  reader: NotificationReader,
   marked: MarkedNotifications,
   mark: NotificationMark,
 ): Prisma.Sql {
@@ -88,12 +108,13 @@ export function markNotifications(
     'ids' in marked
       ? Prisma.sql`n.id = ANY(${[...marked.ids]}::bigint[])`
       : Prisma.sql`n.id <= ${marked.upTo}::bigint`;
+  const { readerId: identityId } = reader;
   const { affected, values, isCountedAfter } = changeOf(mark);
   const count = isCountedAfter
     ? Prisma.sql`
         SELECT least(${unreadCountMax}::int, count + (SELECT count(*) FROM changed WHERE read_at IS NULL))::int AS count
-          FROM (${countUnread(identityId)}) before`
-    : countUnread(identityId, Prisma.sql`NOT ${isMarked}`);
+          FROM (${countUnread(reader)}) before`
+    : countUnread(reader, Prisma.sql`NOT ${isMarked}`);
   return Prisma.sql`
     WITH changed AS (
       UPDATE notifications n SET ${values}
@@ -155,8 +176,14 @@ function changeOf(mark: NotificationMark): Change {
   }
 }
 
-/** Finds the people whose notifications are not as known, and the number of their unread ones. */
-export const selectChangedNotifications = (people: readonly KnownNotifications[]) => Prisma.sql`
+/**
+ * Finds the people whose notifications are not as known, and the number of their unread ones. `hasRestricted`: whether some people do
+ * not read all issues.
+ */
+export const selectChangedNotifications = (
+  people: readonly KnownNotifications[],
+  hasRestricted: boolean,
+) => Prisma.sql`
   SELECT p.identity_id AS "identityId", p.now AS known, unread.count AS "unreadCount"
     FROM (
       SELECT p.identity_id, p.known, concat_ws(' ', newest.place, m.count) AS now
@@ -169,7 +196,8 @@ export const selectChangedNotifications = (people: readonly KnownNotifications[]
     ) p
    CROSS JOIN LATERAL (
      SELECT count(*)::int AS count FROM (
-       SELECT FROM notifications n WHERE n.identity_id = p.identity_id AND ${unread} LIMIT ${unreadMax}
+       SELECT FROM notifications n WHERE n.identity_id = p.identity_id AND ${unread} ${hasRestricted ? isReadable : Prisma.empty}
+        LIMIT ${unreadMax}
      ) n
    ) unread
    WHERE p.now IS DISTINCT FROM p.known`;

@@ -1,5 +1,6 @@
 import type { NotificationReason, NotificationState, NotificationType } from '@tessera/contracts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 
 /** An event that concerns a person, as it is shown. */
 export interface Notification {
@@ -23,6 +24,11 @@ export interface Notification {
   doneAt: Date | null;
   /** It is not in the inbox until then. */
   snoozedUntil: Date | null;
+}
+
+/** A person and the issues that they see. */
+export interface NotificationReader extends ReadScope {
+  readerId: string;
 }
 
 /** A part of the notifications of a person. */

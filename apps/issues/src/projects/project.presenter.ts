@@ -18,6 +18,7 @@ export function presentProject(project: Project, urls: ProjectPresenter): WirePr
     key: urls.projectKey(project.key),
     name: project.name,
     is_default: project.id === defaultProjectId,
+    visibility: project.visibility,
     is_archived: project.archivedAt !== null,
     version: project.version,
     created_at: project.createdAt.toISOString(),

@@ -1,10 +1,12 @@
+import type { CreateProject } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, inTransaction, type Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { defaultProjectId, type Project } from '../issue-core/project.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 
 const columns = Prisma.raw(
-  'p.id, p.key, p.name, p.archived_at AS "archivedAt", p.version, p.created_at AS "createdAt"',
+  'p.id, p.key, p.name, p.visibility, p.archived_at AS "archivedAt", p.version, p.created_at AS "createdAt"',
 );
 
 /** Returns the ids of the projects that have or had these keys, by key. */
@@ -18,6 +20,11 @@ export async function findProjectsByKeys(
   return new Map(rows.map(({ key, projectId }) => [key, projectId]));
 }
 
+/** A project as it is to be. */
+export interface WantedProject extends Pick<Project, 'id' | 'key' | 'name' | 'visibility'> {
+  isArchived: boolean;
+}
+
 /** Reads and writes projects. */
 export class ProjectRepository {
   readonly #database: Database;
@@ -26,10 +33,16 @@ export class ProjectRepository {
     this.#database = database;
   }
 
-  /** Returns all projects: the default one first, then by key. */
-  async list(within: Transaction = this.#database): Promise<Project[]> {
+  /** Returns all projects that are not hidden: the default one first, then by key. */
+  async list({ hidden }: ReadScope, within: Transaction = this.#database): Promise<Project[]> {
     return within.$queryRaw<Project[]>`
-      SELECT ${columns} FROM projects p ORDER BY p.key IS NOT NULL, p.key COLLATE "C"`;
+      SELECT ${columns} FROM projects p WHERE p.id <> ALL(${[...hidden]}::uuid[])
+       ORDER BY p.key IS NOT NULL, p.key COLLATE "C"`;
+  }
+
+  async count(within: Transaction): Promise<number> {
+    const [row] = await within.$queryRaw<{ count: number }[]>`SELECT count(*)::int AS count FROM projects`;
+    return row?.count ?? 0;
   }
 
   async find(id: string, within: Transaction = this.#database): Promise<Project | undefined> {
@@ -46,8 +59,10 @@ export class ProjectRepository {
     return project;
   }
 
-  async knownKeys(keys: readonly string[]): Promise<string[]> {
-    return [...(await findProjectsByKeys(keys, this.#database)).keys()];
+  /** Returns those of the keys that a project which is not hidden has or had. */
+  async knownKeys(keys: readonly string[], { hidden }: ReadScope): Promise<string[]> {
+    const found = await findProjectsByKeys(keys, this.#database);
+    return [...found].filter(([, id]) => !hidden.includes(id)).map(([key]) => key);
   }
 
   /**
@@ -72,9 +87,10 @@ export class ProjectRepository {
     return row?.count ?? 0;
   }
 
-  async insert({ key, name }: { key: string; name: string }, within: Transaction): Promise<Project> {
+  async insert({ key, name, visibility }: Required<CreateProject>, within: Transaction): Promise<Project> {
     const [project] = await within.$queryRaw<Project[]>`
-      INSERT INTO projects AS p (id, key, name) VALUES (${uuidv7()}::uuid, ${key}, ${name}) RETURNING ${columns}`;
+      INSERT INTO projects AS p (id, key, name, visibility)
+      VALUES (${uuidv7()}::uuid, ${key}, ${name}, ${visibility}::project_visibility) RETURNING ${columns}`;
     return present(project);
   }
 
@@ -92,11 +108,11 @@ export class ProjectRepository {
   }
 
   async update(
-    { id, key, name, isArchived }: Pick<Project, 'id' | 'key' | 'name'> & { isArchived: boolean },
+    { id, key, name, visibility, isArchived }: WantedProject,
     within: Transaction,
   ): Promise<Project> {
     const [project] = await within.$queryRaw<Project[]>`
-      UPDATE projects p SET key = ${key}, name = ${name}, version = version + 1,
+      UPDATE projects p SET key = ${key}, name = ${name}, visibility = ${visibility}::project_visibility, version = version + 1,
              archived_at = CASE WHEN ${isArchived}::boolean THEN coalesce(archived_at, clock_timestamp()) END
        WHERE id = ${id}::uuid RETURNING ${columns}`;
     return present(project);

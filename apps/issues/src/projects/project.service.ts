@@ -3,15 +3,21 @@ import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
-import { assertMay } from '../issue-core/issue-access.ts';
+import { assertMay, assertMayCreateIn, assertMayManage } from '../issue-core/issue-access.ts';
 import { assertFound as assertIssueFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { defaultProjectId, type Project, projectArchived } from '../issue-core/project.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
+import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { DecideMove, IssueMover } from '../issue-store/move.ts';
+import { isFull, type MemberRepository, type NewProjectEntry } from './member.repository.ts';
+import { lastManager } from './member.service.ts';
 import { type ProjectPresenter, presentProject } from './project.presenter.ts';
-import type { ProjectRepository } from './project.repository.ts';
+import type { ProjectRepository, WantedProject } from './project.repository.ts';
 
 interface ProjectServiceDependencies {
   repository: ProjectRepository;
+  members: MemberRepository;
+  access: Pick<AccessReader, 'forget'>;
   mover: IssueMover;
   presenter: ProjectPresenter;
   /** The configured prefix: the key of the default project. */
@@ -23,45 +29,64 @@ interface UpdateChecks {
   assertCurrent: (project: Project) => void;
 }
 
-/** Reads and writes projects, and moves issues. Every active user may read projects; staff may write them. */
+/** Reads and writes projects, and moves issues. */
 export class ProjectService {
   readonly #repository: ProjectRepository;
+  readonly #members: MemberRepository;
+  readonly #access: Pick<AccessReader, 'forget'>;
   readonly #mover: IssueMover;
   readonly #presenter: ProjectPresenter;
   readonly #keyPrefix: string;
 
-  constructor({ repository, mover, presenter, keyPrefix }: ProjectServiceDependencies) {
+  constructor({ repository, members, access, mover, presenter, keyPrefix }: ProjectServiceDependencies) {
     this.#repository = repository;
+    this.#members = members;
+    this.#access = access;
     this.#mover = mover;
     this.#presenter = presenter;
     this.#keyPrefix = keyPrefix;
   }
 
-  async list(): Promise<Project[]> {
-    return this.#repository.list();
+  async list({ access }: Actor): Promise<Project[]> {
+    return this.#repository.list(access.scope);
   }
 
-  async get(id: string): Promise<Project> {
-    return assertFound(await this.#repository.find(id));
+  async get(id: string, { access }: Actor): Promise<Project> {
+    return assertFound(access.hides(id) ? undefined : await this.#repository.find(id));
   }
 
   /** Finds the project that has or had a key. */
-  async find(key: string): Promise<Project> {
-    return assertFound(await this.#findByKey(key));
+  async find(key: string, reader: Actor): Promise<Project> {
+    return assertFound(await this.lookUp(key, reader));
   }
 
-  /** Returns the project of a key in a field of a request. Throws a 422 problem without one, a 409 problem if it is archived. */
-  async resolve(key: string): Promise<Project> {
+  /** The same; undefined if there is none that the reader sees. */
+  async lookUp(key: string, reader: Actor): Promise<Project | undefined> {
+    return shown(await this.#findByKey(key), reader);
+  }
+
+  /** Finds a sealed project by its key, also for those who do not see it. */
+  async findSealed(key: string): Promise<Project | undefined> {
     const project = await this.#findByKey(key);
+    return project?.visibility === 'sealed' ? project : undefined;
+  }
+
+  /**
+   * Returns the project of a key in a field of a request, in which the actor may create issues. Throws a 422 problem without one that
+   * the actor sees, a 409 problem if it is archived, and a 403 problem.
+   */
+  async resolve(key: string, actor: Actor): Promise<Project> {
+    const project = await this.lookUp(key, actor);
     if (project === undefined)
       throw validationProblem([{ field: 'project', message: 'must be the key of a project' }]);
+    assertMayCreateIn(actor, project.id);
     if (project.archivedAt !== null) throw projectArchived();
     return project;
   }
 
-  /** Returns those of the keys that a project has or had. */
-  async knownKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(keys.length === 0 ? [] : await this.#repository.knownKeys(keys));
+  /** Returns those of the keys that a project of a scope has or had. */
+  async knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> {
+    return new Set(keys.length === 0 ? [] : await this.#repository.knownKeys(keys, scope));
   }
 
   /**
@@ -72,23 +97,43 @@ export class ProjectService {
     return this.#repository.keepPrefix(this.#keyPrefix);
   }
 
-  async create({ key, name }: CreateProject, within?: Transaction): Promise<Project> {
-    return this.#repository.change(async (transaction) => {
+  /** Creates a project, whose first manager is the actor, unless a person has as many projects as possible. */
+  async create(
+    actor: Actor,
+    { key, name, visibility = 'members' }: CreateProject,
+    within?: Transaction,
+  ): Promise<Project> {
+    const created = await this.#repository.change(async (transaction) => {
       await this.#repository.keepPrefix(this.#keyPrefix, transaction);
       if ((await this.#repository.findByKey(key, transaction)) !== undefined) throw keyTaken();
-      if ((await this.#repository.list(transaction)).length >= projectsMax) {
+      if ((await this.#repository.count(transaction)) >= projectsMax) {
         const detail = `There are ${projectsMax} projects already.`;
         throw new ProblemError({ status: 409, code: 'too_many_projects', detail });
       }
-      const project = await this.#repository.insert({ key, name }, transaction);
+      const project = await this.#repository.insert({ key, name, visibility }, transaction);
       await this.#repository.keepKey(key, project.id, transaction);
+      const { id: actorId } = actor;
+      const counts = await this.#members.count(project.id, actorId, transaction);
+      const isFirst = isFull(counts) === undefined;
+      if (!isFirst && visibility === 'sealed') throw lastManager();
+      if (isFirst) await this.#members.put(project.id, actorId, 'manager', transaction);
+      await this.#members.addEntries([{ projectId: project.id, actorId, kind: 'created' }], transaction);
       return project;
     }, within);
+    this.#access.forget();
+    return created;
   }
 
-  async update(key: string, change: UpdateProject, { assertCurrent }: UpdateChecks): Promise<Project> {
-    return this.#repository.change(async (transaction) => {
-      const project = assertFound(await this.#findByKey(key, transaction));
+  async update(
+    actor: Actor,
+    key: string,
+    change: UpdateProject,
+    { assertCurrent }: UpdateChecks,
+  ): Promise<Project> {
+    const updated = await this.#repository.change(async (transaction) => {
+      const project = assertFound(shown(await this.#findByKey(key, transaction), actor));
+      const own = await this.#members.find(project.id, actor.id, transaction);
+      assertMayManage(actor, project.visibility, own?.role);
       assertCurrent(project);
       this.#assertVersion(change.version, project);
       const isArchived = project.archivedAt !== null;
@@ -96,16 +141,28 @@ export class ProjectService {
         id: project.id,
         key: this.#wantedKey(change.key, project),
         name: change.name ?? project.name,
+        visibility: change.visibility ?? project.visibility,
         isArchived: change.is_archived ?? isArchived,
       };
       if (project.id === defaultProjectId && wanted.isArchived)
         throw validationProblem([{ field: 'is_archived', message: 'must be false for the default project' }]);
-      if (wanted.key === project.key && wanted.name === project.name && wanted.isArchived === isArchived)
-        return project;
+      if (project.id === defaultProjectId && wanted.visibility !== 'everyone')
+        throw validationProblem([
+          { field: 'visibility', message: 'must be everyone for the default project' },
+        ]);
+      const entries = entriesOf({ ...project, isArchived }, wanted, actor.id);
+      if (entries.length === 0) return project;
+      if (wanted.visibility === 'sealed' && project.visibility !== 'sealed') {
+        const { managers } = await this.#members.count(project.id, actor.id, transaction);
+        if (managers === 0) throw lastManager();
+      }
       if (wanted.key !== null && wanted.key !== project.key)
         await this.#rename(project, wanted.key, transaction);
+      await this.#members.addEntries(entries, transaction);
       return this.#repository.update(wanted, transaction);
     });
+    this.#access.forget();
+    return updated;
   }
 
   /** Moves an issue. The project that it has changes nothing. */
@@ -162,6 +219,25 @@ export class ProjectService {
       members: { project: presentProject(project, this.#presenter) },
     });
   }
+}
+
+function shown(project: Project | undefined, { access }: Actor): Project | undefined {
+  return project === undefined || access.hides(project.id) ? undefined : project;
+}
+
+function entriesOf(
+  before: WantedProject,
+  { key, name, visibility, isArchived }: WantedProject,
+  actorId: string,
+): NewProjectEntry[] {
+  const values = [
+    { field: 'key', old: before.key ?? undefined, new: key ?? undefined },
+    { field: 'name', old: before.name, new: name },
+    { field: 'visibility', old: before.visibility, new: visibility },
+    { field: 'is_archived', old: before.isArchived, new: isArchived },
+  ] as const;
+  const changed = values.filter((value) => value.old !== value.new);
+  return changed.map((value) => ({ projectId: before.id, actorId, kind: 'updated', ...value }));
 }
 
 function assertFound(project: Project | undefined): Project {

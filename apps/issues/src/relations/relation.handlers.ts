@@ -32,16 +32,16 @@ export function relationHandlers({ relations, presenter, urls }: RelationHandler
     requestId,
   });
 
-  const list: Handler<typeof listRelations, Actor> = async ({ params }) => ({
+  const list: Handler<typeof listRelations, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: (await relations.list(urls.parse(params))).map(present),
+    body: (await relations.list(urls.parse(params, actor))).map(present),
   });
 
   const put: Handler<typeof putRelation, Actor> = async ({ actor, params, headers, body, requestId }) => {
     const other = parseIssueReference(body.issue, urls.keyPrefix, 'issue');
     const { issue, relation, isNew } = await relations.put(
       actor,
-      urls.parse(params),
+      urls.parse(params, actor),
       { kind: body.kind, direction: body.direction, other },
       contextOf(headers['If-Match'], requestId),
     );
@@ -52,7 +52,7 @@ export function relationHandlers({ relations, presenter, urls }: RelationHandler
   const remove: Handler<typeof deleteRelation, Actor> = async ({ actor, params, headers, requestId }) => {
     await relations.remove(
       actor,
-      urls.parse(params),
+      urls.parse(params, actor),
       params.relation_id,
       contextOf(headers['If-Match'], requestId),
     );

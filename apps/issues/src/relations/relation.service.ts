@@ -10,7 +10,7 @@ import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
 import { assertMay, may } from '../issue-core/issue-access.ts';
-import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import { assertFound, type IssueName, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
 import type { StoredRelation } from '../issue-core/relation.ts';
 import type { IssueReader } from '../issue-store/read.ts';
@@ -31,7 +31,7 @@ interface RelationContext {
 export interface RelationDraft {
   kind: RelationKind;
   direction: RelationDirection;
-  other: IssueReference;
+  other: IssueName;
 }
 
 /** Lists, adds and removes relations between issues. Who may change an issue may relate it to any other one. */

@@ -1,4 +1,5 @@
 import { assertFound } from '../issue-core/issue-reference.ts';
+import { systemScope } from '../issue-core/project-access.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { ExternalTracker, RemoteDraft, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
@@ -58,7 +59,10 @@ async function createOrAdopt(
   };
   if (adopted !== undefined) return bind(assertPublic(adopted), baseOfAdopted(job.base, tracker));
   if (createAttemptAge !== null) assertSettled(tracker, createAttemptAge);
-  const draft = draftOf(assertFound(await reader.findState({ id: job.issueId })), tracker);
+  const draft = draftOf(
+    assertFound(await reader.findState({ id: job.issueId, scope: systemScope })),
+    tracker,
+  );
   await repository.beginCreate(job, draft);
   const created = await tracker
     .create(draft, issueMarker(job.issueId), signal)

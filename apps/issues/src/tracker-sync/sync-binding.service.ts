@@ -135,7 +135,7 @@ export class SyncBindingService {
       throw error instanceof TrackerError ? trackerProblem(error, null) : error;
     }
     await repository.release(job, { isDue });
-    return assertFound(await reader.find({ id: issue.id }));
+    return assertFound(await reader.find({ id: issue.id, scope: reference.scope }));
   }
 }
 

@@ -26,7 +26,7 @@ export class SyncService {
     assertMay(actor, 'sync', issue);
     if (this.#runner === undefined || issue.projectId !== defaultProjectId) throw trackerNotConfigured();
     await this.#runner.syncNow(issue.id, actor.id, requestId);
-    return assertFound(await this.#reader.find({ id: issue.id }));
+    return assertFound(await this.#reader.find({ id: issue.id, scope: reference.scope }));
   }
 }
 

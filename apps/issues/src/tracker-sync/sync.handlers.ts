@@ -15,7 +15,7 @@ import type { SideEffectHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { type IssuePresenter, issueResponse, presentSyncReport } from '../issue-core/issue.presenter.ts';
 import type { IssueSnapshot, PresentedIssue } from '../issue-core/issue.ts';
-import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
+import { type IssueReference, type IssueUrls, seenBy } from '../issue-core/issue-reference.ts';
 import type { ImportService } from './import.service.ts';
 import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
@@ -45,31 +45,31 @@ export function syncHandlers({
   urls,
 }: SyncHandlersOptions) {
   const run: SideEffectHandler<typeof syncIssue> = {
-    issueOf: ({ params }) => urls.parse(params),
+    issueOf: ({ actor, params }) => urls.parse(params, actor),
     effect: async ({ actor, params, requestId }) => {
-      const synced = await sync.sync(actor, urls.parse(params), requestId);
+      const synced = await sync.sync(actor, urls.parse(params, actor), requestId);
       return { resourceId: synced.id, response: issueResponse(presenter.text(synced)) };
     },
-    present: async (id) => issueResponse(await issues.find({ id })),
+    present: async (id, { actor }) => issueResponse(await issues.find(seenBy({ id }, actor))),
   };
 
-  const getState: Handler<typeof getSyncState, Actor> = async ({ params }) => ({
+  const getState: Handler<typeof getSyncState, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: presentSyncReport(await issues.findWithConflicts(urls.parse(params))),
+    body: presentSyncReport(await issues.findWithConflicts(urls.parse(params, actor))),
   });
 
   const resolveConflict: Handler<typeof resolveSyncConflict, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const decision = { keep: body.keep, requestId };
-    const issue = await bindings.resolve(actor, urls.parse(params), params.conflict_id, decision);
+    const issue = await bindings.resolve(actor, urls.parse(params, actor), params.conflict_id, decision);
     return issueResponse(presenter.text(issue));
   };
 
   const attach: Handler<typeof attachExternalIssue, Actor> = async ({ actor, params, body }) =>
-    issueResponse(presenter.text(await bindings.attach(actor, urls.parse(params), body.id)));
+    issueResponse(presenter.text(await bindings.attach(actor, urls.parse(params, actor), body.id)));
 
   const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
-    issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params))));
+    issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params, actor))));
 
   const list: Handler<typeof listIntegrations, Actor> = async () => ({
     status: 200,

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { isRanked } from '../identity-mirror/people-list.ts';
 import type { Actor } from '../issue-core/actor.ts';
-import { parseIssueReference } from '../issue-core/issue-reference.ts';
+import { parseIssueReference, seenBy } from '../issue-core/issue-reference.ts';
 import { PlaceSealer } from './sealed-place.ts';
 import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
@@ -39,14 +39,21 @@ export function userHandlers({ users, identity, publicBaseUrl, keyPrefix }: User
   const { serviceToken, previousServiceToken } = identity;
   const sealer = new PlaceSealer([serviceToken, previousServiceToken ?? serviceToken]);
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
-  const readIssue = (issue: string) => parseIssueReference(issue, keyPrefix, 'issue');
+  const named = (text: string | undefined, field: string, actor: Actor) =>
+    text === undefined ? undefined : seenBy(parseIssueReference(text, keyPrefix, field), actor);
 
   const list: Handler<typeof listUsers, Actor> = async ({ actor, query }) => {
-    const { search, is_active: isActive, ids, issue } = query;
-    const parameters = { search, is_active: isActive?.toString(), ids: ids?.join(), issue };
+    const { search, is_active: isActive, ids, issue, can_read } = query;
+    const parameters = { search, is_active: isActive?.toString(), ids: ids?.join(), issue, can_read };
     const list = { url: withParameters(usersUrl, parameters), sizeDefault: 100 };
     const item = (person: KnownIdentity) => presentUser(person, actor);
-    const filter = { search, isActive, ids, issue: issue === undefined ? undefined : readIssue(issue) };
+    const filter = {
+      search,
+      isActive,
+      ids,
+      issue: named(issue, 'issue', actor),
+      canRead: named(can_read, 'can_read', actor),
+    };
     if (!isRanked(filter)) {
       const page = readKeysetPage(query, { ...list, place: uuid() });
       return page.present(await users.list(actor, filter, page), { item, place: ({ id }) => id });

@@ -22,29 +22,29 @@ interface WatchingHandlersOptions {
 
 const place = z.object({ since: cursorTime, id: uuid() });
 
-/** Handlers of watching. Every active user may watch every issue, and sees only whether they watch it themselves. */
+/** Handlers of watching. Who may read an issue may watch it, and sees only whether they watch it themselves. */
 export function watchingHandlers({ watching, writer, urls }: WatchingHandlersOptions) {
   const set = async (reference: IssueReference, userId: string, isWatching: boolean) =>
     assertFound(await writer.setWatching(reference, userId, isWatching));
 
   const get: Handler<typeof getWatching, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: present(assertFound(await watching.find(urls.parse(params), actor.id))),
+    body: present(assertFound(await watching.find(urls.parse(params, actor), actor.id))),
   });
 
   const start: Handler<typeof startWatching, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: present({ issueId: await set(urls.parse(params), actor.id, true), isWatching: true }),
+    body: present({ issueId: await set(urls.parse(params, actor), actor.id, true), isWatching: true }),
   });
 
   const stop: Handler<typeof stopWatching, Actor> = async ({ actor, params }) => {
-    await set(urls.parse(params), actor.id, false);
+    await set(urls.parse(params, actor), actor.id, false);
     return { status: 204 };
   };
 
   const list: Handler<typeof listWatching, Actor> = async ({ actor, query }) => {
     const page = readKeysetPage(query, { url: urls.watching, place, sizeDefault: 100 });
-    return page.present(await watching.list(actor.id, page), {
+    return page.present(await watching.list(actor.access.scope, actor.id, page), {
       item: ({ updatedAt, since, projectKey, ...issue }) => ({
         ...issue,
         key: urls.keyOf({ number: issue.number, projectKey }),

@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 import { isReferredTo } from '../issue-store/issue.sql.ts';
 import { selectWatched } from './watching.sql.ts';
 import type { WatchedIssue, WatchedPage, WatchState } from './watching.ts';
@@ -21,8 +22,8 @@ export class WatchingRepository {
     return state;
   }
 
-  /** Returns the issues that a person watches, the last watched first. */
-  async list(userId: string, page: WatchedPage): Promise<WatchedIssue[]> {
-    return this.#database.$queryRaw<WatchedIssue[]>(selectWatched(userId, page));
+  /** Returns the issues of a scope that a person watches, the last watched first. */
+  async list(scope: ReadScope, userId: string, page: WatchedPage): Promise<WatchedIssue[]> {
+    return this.#database.$queryRaw<WatchedIssue[]>(selectWatched(scope, userId, page));
   }
 }

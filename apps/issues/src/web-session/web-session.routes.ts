@@ -37,7 +37,7 @@ export function createWebSessionRoutes(
   createApiRoutes: (member: Access<Actor>) => Route[],
   answered?: Access<unknown>['answered'],
 ): { routes: Route[]; guards: Record<string, Guard> } {
-  const { config, webSessions, mirror, users, events, rateLimits, shares } = dependencies;
+  const { config, webSessions, mirror, access, users, events, rateLimits, shares } = dependencies;
   if (webSessions === undefined) return { routes: [], guards: {} };
   const { service: sessions, cookie, hosted } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
@@ -47,12 +47,13 @@ export function createWebSessionRoutes(
     publicBaseUrl,
     answered,
     mirror,
+    access,
     requireVerified,
   });
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
   const signIns = limitAddresses(rateLimits.signIns);
-  const actorOf = findActor({ mirror, requireVerified: 'off' });
+  const actorOf = findActor({ mirror, access, requireVerified: 'off' });
   const handlers = webSessionHandlers({
     sessions,
     users,

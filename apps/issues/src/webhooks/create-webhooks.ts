@@ -15,6 +15,7 @@ interface WebhookCollaborators {
   database: Database;
   leases: Leases;
   urls: IssueUrls;
+  projects: ConstructorParameters<typeof WebhookService>[0]['projects'];
   signal: EventSignal;
   metrics: Metrics;
   logger: Logger;
@@ -22,7 +23,7 @@ interface WebhookCollaborators {
 
 /** Creates everything that manages endpoints and sends events to them. */
 export function createWebhooks({ webhooks }: Config, collaborators: WebhookCollaborators) {
-  const { database, leases, urls, signal, metrics, logger } = collaborators;
+  const { database, leases, urls, projects, signal, metrics, logger } = collaborators;
   const targets = new WebhookTargets(webhooks);
   const deliveries = new WebhookDeliveryRepository(database, leases);
   const attempts = metrics.counter(
@@ -51,6 +52,7 @@ export function createWebhooks({ webhooks }: Config, collaborators: WebhookColla
   );
   const service = new WebhookService({
     repository: new WebhookRepository(database),
+    projects,
     targets,
     logger,
   });

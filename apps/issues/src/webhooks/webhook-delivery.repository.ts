@@ -2,6 +2,7 @@ import type { Leases } from '../background/leases.ts';
 import type { Database } from '../database.ts';
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import type { Attempt, DeliveredEvent } from './webhook-sender.ts';
 
 /** A delivery that this process has leased, with what is needed to send it. */
@@ -51,8 +52,12 @@ export class WebhookDeliveryRepository {
         INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at, actor_id, is_behind)
         SELECT e.id, p.id, p.type, p.subject_id, p.data, p.at, p.actor_id,
                waiting.count + row_number() OVER (PARTITION BY e.id, p.actor_id ORDER BY p.tx, p.id) > ${shareOfActor}::int
-          FROM (SELECT *, (data ->> 'actor_id')::uuid AS actor_id FROM page) p
+          FROM (SELECT *, (data ->> 'actor_id')::uuid AS actor_id,
+                       coalesce((data ->> 'project_id')::uuid, ${defaultProjectId}::uuid) AS project_id FROM page) p
+          JOIN projects ON projects.id = p.project_id
           JOIN webhook_endpoints e ON e.is_enabled AND (e.types = '{}' OR p.type = ANY(e.types))
+           AND CASE WHEN e.project_ids = '{}' THEN projects.visibility = 'everyone'
+                    ELSE p.project_id = ANY(e.project_ids) AND projects.visibility <> 'sealed' END
          CROSS JOIN LATERAL (
            SELECT count(*) FROM (
              SELECT FROM webhook_deliveries d

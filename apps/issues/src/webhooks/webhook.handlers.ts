@@ -31,23 +31,23 @@ export function webhookHandlers({ webhooks, urls, publicBaseUrl }: WebhookHandle
 
   const list: Handler<typeof listWebhooks, Actor> = async () => ({
     status: 200,
-    body: (await webhooks.list()).map(presentWebhook),
+    body: (await webhooks.list()).map((one) => presentWebhook(one, urls)),
   });
 
   const get: Handler<typeof getWebhook, Actor> = async ({ params: { id } }) => ({
     status: 200,
-    body: presentWebhook(await webhooks.find(id)),
+    body: presentWebhook(await webhooks.find(id), urls),
   });
 
   const create: Handler<typeof createWebhook, Actor> = async (call) => {
     const { endpoint, secret } = await webhooks.create(call.body, contextOf(call));
     const headers = { Location: `${webhooksUrl}${endpoint.id}/` };
-    return { status: 201, headers, body: presentWithSecret(endpoint, secret) };
+    return { status: 201, headers, body: presentWithSecret(endpoint, secret, urls) };
   };
 
   const update: Handler<typeof updateWebhook, Actor> = async (call) => ({
     status: 200,
-    body: presentWebhook(await webhooks.update(call.params.id, call.body, contextOf(call))),
+    body: presentWebhook(await webhooks.update(call.params.id, call.body, contextOf(call)), urls),
   });
 
   const remove: Handler<typeof deleteWebhook, Actor> = async (call) => {
@@ -57,7 +57,7 @@ export function webhookHandlers({ webhooks, urls, publicBaseUrl }: WebhookHandle
 
   const rotate: Handler<typeof rotateWebhookSecret, Actor> = async (call) => {
     const { endpoint, secret } = await webhooks.rotate(call.params.id, contextOf(call));
-    return { status: 200, body: presentWithSecret(endpoint, secret) };
+    return { status: 200, body: presentWithSecret(endpoint, secret, urls) };
   };
 
   const test: Handler<typeof testWebhook, Actor> = async (call) => ({
@@ -92,5 +92,5 @@ export function webhookHandlers({ webhooks, urls, publicBaseUrl }: WebhookHandle
 }
 
 function contextOf({ actor, requestId }: { actor: Actor; requestId: string }): ChangeContext {
-  return { actorId: actor.id, requestId };
+  return { actor, requestId };
 }

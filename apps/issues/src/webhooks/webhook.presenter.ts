@@ -11,13 +11,14 @@ import type { Delivery, DeliveryAttempt, ListedDelivery, WebhookEndpoint } from 
 import { messageId, payloadOf } from './webhook-sender.ts';
 
 /** Converts an endpoint to its representation in the API, which has no secret. */
-export function presentWebhook(endpoint: WebhookEndpoint): Webhook {
+export function presentWebhook(endpoint: WebhookEndpoint, urls: Pick<IssueUrls, 'projectKey'>): Webhook {
   const { id, url, description, types, isEnabled: enabled, createdBy, creatorName } = endpoint;
   return {
     id,
     url,
     description,
     types,
+    projects: endpoint.projectKeys.map((key) => urls.projectKey(key)),
     enabled,
     disabled_reason: endpoint.disabledReason,
     disabled_at: endpoint.disabledAt?.toISOString() ?? null,
@@ -29,8 +30,12 @@ export function presentWebhook(endpoint: WebhookEndpoint): Webhook {
   };
 }
 
-export function presentWithSecret(endpoint: WebhookEndpoint, secret: string): WebhookWithSecret {
-  return { ...presentWebhook(endpoint), secret };
+export function presentWithSecret(
+  endpoint: WebhookEndpoint,
+  secret: string,
+  urls: Pick<IssueUrls, 'projectKey'>,
+): WebhookWithSecret {
+  return { ...presentWebhook(endpoint, urls), secret };
 }
 
 export function presentDelivery(delivery: ListedDelivery): WebhookDelivery {

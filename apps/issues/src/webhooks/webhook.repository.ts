@@ -11,7 +11,8 @@ const createLockKey = 7_355_608_004n;
 const rowsAtOnce = 10_000;
 
 const columns = Prisma.raw(`
-  e.id, e.url, e.description, e.types, e.is_enabled AS "isEnabled", e.disabled_reason AS "disabledReason",
+  e.id, e.url, e.description, e.types,
+  ARRAY(SELECT key FROM projects WHERE id = ANY(e.project_ids) AND visibility <> 'sealed' ORDER BY key) AS "projectKeys", e.is_enabled AS "isEnabled", e.disabled_reason AS "disabledReason",
   e.disabled_at AS "disabledAt", e.failing_since AS "failingSince",
   CASE WHEN e.previous_secret_until > clock_timestamp() THEN e.previous_secret_until END AS "previousSecretUntil",
   e.created_by AS "createdBy", (SELECT names FROM identity_mirror WHERE id = e.created_by) AS "creatorName",
@@ -37,6 +38,7 @@ type ListedRow = Delivery & (Attempt | { number: null });
 
 interface NewEndpoint
   extends Pick<WebhookEndpoint, 'url' | 'description' | 'types' | 'isEnabled' | 'createdBy'> {
+  projectIds: readonly string[];
   secret: string;
 }
 
@@ -64,6 +66,7 @@ export class WebhookRepository {
     url,
     description,
     types,
+    projectIds,
     isEnabled,
     secret,
     createdBy,
@@ -72,8 +75,8 @@ export class WebhookRepository {
       // The next statement counts the endpoints of the previous lock holder, too.
       await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${createLockKey}::bigint)`;
       const [endpoint] = await transaction.$queryRaw<WebhookEndpoint[]>`
-        INSERT INTO webhook_endpoints AS e (id, url, description, types, is_enabled, secret, created_by)
-        SELECT ${uuidv7()}::uuid, ${url}, ${description}, ${types}::text[], ${isEnabled}::boolean, ${secret},
+        INSERT INTO webhook_endpoints AS e (id, url, description, types, project_ids, is_enabled, secret, created_by)
+        SELECT ${uuidv7()}::uuid, ${url}, ${description}, ${types}::text[], ${[...projectIds]}::uuid[], ${isEnabled}::boolean, ${secret},
                ${createdBy}::uuid
          WHERE (SELECT count(*) FROM webhook_endpoints) < ${webhooksMax}::int
         RETURNING ${columns}`;
@@ -85,14 +88,19 @@ export class WebhookRepository {
    * Changes the given members. If this enables the endpoint, its pending deliveries become due. Returns undefined if there is
    * no such endpoint.
    */
-  async update(id: string, change: UpdateWebhook): Promise<WebhookEndpoint | undefined> {
+  async update(
+    id: string,
+    change: Omit<UpdateWebhook, 'projects'> & { projectIds: readonly string[] | undefined },
+  ): Promise<WebhookEndpoint | undefined> {
     const [url, description] = [change.url ?? null, change.description ?? null];
     const [types, enabled] = [change.types ?? null, change.enabled ?? null];
+    const projects = change.projectIds === undefined ? null : [...change.projectIds];
     const isEnabling = Prisma.sql`(NOT e.is_enabled AND ${enabled}::boolean IS TRUE)`;
     const [endpoint] = await this.#database.$queryRaw<(WebhookEndpoint & { wasEnabled: boolean })[]>`
       UPDATE webhook_endpoints e
          SET url = coalesce(${url}::text, e.url), description = coalesce(${description}::text, e.description),
-             types = coalesce(${types}::text[], e.types), is_enabled = coalesce(${enabled}::boolean, e.is_enabled),
+             types = coalesce(${types}::text[], e.types),
+             project_ids = coalesce(${projects}::uuid[], e.project_ids), is_enabled = coalesce(${enabled}::boolean, e.is_enabled),
              disabled_reason = CASE WHEN NOT ${isEnabling} THEN e.disabled_reason END,
              disabled_at = CASE WHEN NOT ${isEnabling} THEN e.disabled_at END,
              failing_since = CASE WHEN NOT ${isEnabling} AND coalesce(${url}::text, e.url) = e.url THEN e.failing_since END,

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { type CreateWebhook, type UpdateWebhook, webhooksMax } from '@tessera/contracts';
 import { type Logger, ProblemError, validationProblem } from '@tessera/service-kit';
+import type { Actor } from '../issue-core/actor.ts';
+import type { Project } from '../issue-core/project.ts';
 import type { WebhookRepository } from './webhook.repository.ts';
 import type { Delivery, DeliveryAttempt, DeliveryPage, ListedDelivery, WebhookEndpoint } from './webhook.ts';
 import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
 
 interface WebhookDependencies {
   repository: WebhookRepository;
+  projects: { lookUp(key: string, reader: Actor): Promise<Project | undefined> };
   targets: Pick<WebhookTargets, 'assertAllowedUrl'>;
   logger: Logger;
 }
 
-/** The person and the request of a change, for the log. */
+/** The person and the request of a change. */
 export interface ChangeContext {
-  actorId: string;
+  actor: Actor;
   requestId: string;
 }
 
@@ -34,13 +37,14 @@ export class WebhookService {
   }
 
   async create(
-    { url, description, types, enabled: isEnabled }: CreateWebhook,
+    { url, description, types, projects, enabled: isEnabled }: CreateWebhook,
     context: ChangeContext,
   ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
     const repository = this.#repository;
     this.#assertAllowed(url);
     const secret = newSecret();
-    const draft = { url, description, types, isEnabled, secret, createdBy: context.actorId };
+    const projectIds = await this.#projectIdsOf(projects, context);
+    const draft = { url, description, types, projectIds, isEnabled, secret, createdBy: context.actor.id };
     const endpoint = await repository.insert(draft);
     if (endpoint === undefined) {
       const detail = `There are ${webhooksMax} endpoints already.`;
@@ -53,9 +57,23 @@ export class WebhookService {
   async update(id: string, change: UpdateWebhook, context: ChangeContext): Promise<WebhookEndpoint> {
     const repository = this.#repository;
     if (change.url !== undefined) this.#assertAllowed(change.url);
-    const endpoint = found(await repository.update(id, change));
+    const { projects, ...others } = change;
+    const projectIds = projects && (await this.#projectIdsOf(projects, context));
+    const endpoint = found(await repository.update(id, { ...others, projectIds }));
     this.#log('webhook changed', id, context, { fields: Object.keys(change) });
     return endpoint;
+  }
+
+  async #projectIdsOf(keys: readonly string[], { actor }: ChangeContext): Promise<string[]> {
+    const ids = new Set<string>();
+    for (const [place, key] of keys.entries()) {
+      const project = await this.#dependencies.projects.lookUp(key, actor);
+      const message = project === undefined ? 'must be the key of a project' : 'must not be sealed';
+      if (project === undefined || project.visibility === 'sealed')
+        throw validationProblem([{ field: `projects.${place}`, message }]);
+      ids.add(project.id);
+    }
+    return [...ids];
   }
 
   async delete(id: string, context: ChangeContext): Promise<void> {
@@ -127,7 +145,8 @@ export class WebhookService {
   }
 
   #log(message: string, endpointId: string, context: ChangeContext, details: object = {}): void {
-    this.#dependencies.logger.info({ ...context, endpointId, ...details }, message);
+    const { actor, requestId } = context;
+    this.#dependencies.logger.info({ actorId: actor.id, requestId, endpointId, ...details }, message);
   }
 }
 

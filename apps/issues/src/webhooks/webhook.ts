@@ -8,6 +8,8 @@ export interface WebhookEndpoint {
   description: string;
   /** Empty for all. */
   types: string[];
+  /** The keys of the projects whose events are sent, null for that of the default project; empty for all that everyone reads. */
+  projectKeys: (string | null)[];
   isEnabled: boolean;
   disabledReason: WebhookDisabledReason | null;
   disabledAt: Date | null;

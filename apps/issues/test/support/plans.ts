@@ -1,6 +1,7 @@
 import type { OrderingField } from '@tessera/contracts';
 import type pg from 'pg';
 import { defaultProjectId } from '../../src/issue-core/project.ts';
+import { systemScope } from '../../src/issue-core/project-access.ts';
 import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
 import { completeOrder } from '../../src/issue-list/issue-list.ts';
 import { busyPerson, commonLabel, oldProject, rareLabel, rareProject } from './many-issues.ts';
@@ -74,6 +75,7 @@ function flatten(node: PlanNode): PlanNode[] {
 }
 
 const newestFirst: IssueListRequest = {
+  scope: systemScope,
   filters: {},
   sort: completeOrder(),
   size: 50,
@@ -104,6 +106,8 @@ function labelled(...labelIds: string[]): IssueListRequest {
 function inProjects(...projectIds: string[]): IssueListRequest {
   return { ...newestFirst, projectIds };
 }
+
+const nothingHidden = { hidden: [], own: [], readerId: busyPerson };
 
 /** A list, the indexes that may serve it, and the maximum number of blocks read. */
 export interface PlanCase {
@@ -208,6 +212,31 @@ export function planCases(count: number): PlanCase[] {
       'without the default project',
       { ...newestFirst, excludedProjectIds: [defaultProjectId] },
       'issues_created_idx',
+    ),
+    list(
+      'for a reader who sees all but a project',
+      { ...newestFirst, scope: { ...nothingHidden, hidden: [rareProject] } },
+      'issues_created_idx',
+    ),
+    list(
+      'for a reader who sees only the oldest issues',
+      { ...newestFirst, scope: { ...nothingHidden, hidden: [defaultProjectId] } },
+      'issues_created_idx',
+    ),
+    list(
+      'open issues for a reader who sees only the oldest ones',
+      { ...only({ statuses: ['OPEN'] }), scope: { ...nothingHidden, hidden: [defaultProjectId] } },
+      'issues_status_idx issues_created_idx',
+    ),
+    list(
+      'for a reader who sees only own ones',
+      { ...newestFirst, scope: { ...nothingHidden, own: [defaultProjectId] } },
+      'issues_created_idx',
+    ),
+    search(
+      'a rare word for a reader who sees only the oldest issues',
+      { ...only({ search: 'zebrafish' }), scope: { ...nothingHidden, hidden: [defaultProjectId] } },
+      'issue_search_words_idx',
     ),
     list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx'),
     list('without a common label', { ...newestFirst, excludedLabelIds: [commonLabel] }, 'issues_created_idx'),

@@ -31,6 +31,12 @@ import {
 } from './notification.operations.ts';
 import { positionResponseHeader } from './operation-parts.schemas.ts';
 import { createProject, getProject, listProjects, moveIssue, updateProject } from './project.operations.ts';
+import {
+  deleteProjectMember,
+  listProjectActivity,
+  listProjectMembers,
+  putProjectMember,
+} from './project-member.operations.ts';
 import { deleteRelation, listRelations, putRelation } from './relation.operations.ts';
 import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
 import {
@@ -146,6 +152,10 @@ export const issuesApi = {
     createProject,
     getProject,
     updateProject,
+    listProjectMembers,
+    putProjectMember,
+    deleteProjectMember,
+    listProjectActivity,
     moveIssue,
     listViews,
     createView,

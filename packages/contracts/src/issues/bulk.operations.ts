@@ -55,7 +55,7 @@ export const bulkResultSchema = z
     id: z.string().describe('As in the request.'),
     outcome: z.enum(['changed', 'unchanged', 'refused']),
     code: z
-      .enum(['issue_not_found', 'forbidden', 'illegal_transition', 'too_many_labels'])
+      .enum(['issue_not_found', 'forbidden', 'cannot_read', 'illegal_transition', 'too_many_labels'])
       .optional()
       .describe('The reason for `refused`; absent otherwise.'),
   })

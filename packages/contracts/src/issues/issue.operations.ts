@@ -77,7 +77,7 @@ const update = {
     ...preconditionProblems,
     {
       status: 422,
-      codes: ['validation_failed', 'unknown_identity', 'status_not_writable'],
+      codes: ['validation_failed', 'unknown_identity', 'cannot_read', 'status_not_writable'],
       description: 'The request is invalid; `status_not_writable` if it would change the status.',
     },
     ...personLookupProblems,
@@ -209,7 +209,7 @@ export const createIssue = operation({
     },
     {
       status: 422,
-      codes: ['validation_failed', 'unknown_identity', 'status_not_writable', keyReusedCode],
+      codes: ['validation_failed', 'unknown_identity', 'cannot_read', 'status_not_writable', keyReusedCode],
     },
     ...personLookupProblems,
   ],

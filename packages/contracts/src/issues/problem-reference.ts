@@ -2,6 +2,10 @@ import type { ProblemEntry } from '../problem-reference.ts';
 
 /** The codes of the issues service, without those of its tracker. */
 export const issuesProblemReference = {
+  cannot_read: {
+    meaning: 'The person to be assigned may not read the issue.',
+    action: 'Choose another person, or let a manager of the project add this one. `errors` names the field.',
+  },
   comment_not_found: {
     meaning: 'The issue has no such comment, or it was deleted.',
     action: 'Read the comments again.',
@@ -78,9 +82,17 @@ export const issuesProblemReference = {
     meaning: 'There is no such label.',
     action: 'Read the labels again, or let staff create it.',
   },
+  last_manager: {
+    meaning: 'The project would have no manager.',
+    action: 'Make another member a manager first.',
+  },
   link_not_found: {
     meaning: 'The issue has no such link.',
     action: 'Read the issue again.',
+  },
+  member_not_found: {
+    meaning: 'The person is no member of the project.',
+    action: 'Read the members again.',
   },
   parent_exists: {
     meaning: 'The issue has a parent already.',
@@ -148,9 +160,14 @@ export const issuesProblemReference = {
     meaning: 'There are as many labels as possible.',
     action: 'Staff delete labels that are not used.',
   },
+  too_many_members: {
+    meaning: 'The project has as many members as possible.',
+    action: 'Remove members who no longer need the project.',
+  },
   too_many_projects: {
-    meaning: 'There are as many projects as possible.',
-    action: 'Use a project that exists.',
+    meaning:
+      'There are as many projects as possible, or the person is a member of as many projects that are not open to everyone.',
+    action: 'Use a project that exists, or remove the person from another project.',
   },
   too_many_streams: {
     meaning: 'The user has too many open streams of events.',

@@ -37,8 +37,8 @@ export const listProjects = operation({
   ...common,
   method: 'GET',
   path,
-  summary: 'List all projects',
-  description: `All projects (at most ${projectsMax}), the default one first, then by key, on one page.`,
+  summary: 'List the projects',
+  description: `All projects of which the caller may read issues (at most ${projectsMax}), the default one first, then by key, on one page.`,
   query: z.strictObject({}),
   headers: conditionalHeaders,
   responses: {
@@ -58,7 +58,7 @@ export const createProject = operation({
   method: 'POST',
   path,
   summary: 'Create a project',
-  description: `For staff. Every user reads its issues. A key that a project has or had is taken for ever. There are at most ${projectsMax} projects.`,
+  description: `For staff. The creator is its first manager. A key that a project has or had is taken for ever. There are at most ${projectsMax} projects.`,
   headers: idempotencyHeaders,
   body: { schema: createProjectSchema, example: { key: 'APP', name: 'Mobile app' } },
   responses: {
@@ -98,8 +98,8 @@ export const updateProject = operation({
   ...common,
   method: 'PATCH',
   path: `${path}:key/`,
-  summary: 'Rename or archive a project',
-  description: `For staff. Only given members change. With a new key, its issues have new keys at once, and the former ones lead to them for ever; a project has at most ${projectKeysMax} keys. Equal values change nothing.`,
+  summary: 'Change a project',
+  description: `For its managers and for staff, but of a \`sealed\` project for its managers. Only given members change. With a new key, its issues have new keys at once, and the former ones lead to them for ever; a project has at most ${projectKeysMax} keys. Equal values change nothing.`,
   params,
   headers: z.object({
     'If-Match': z
@@ -138,7 +138,7 @@ export const moveIssue = operation({
   path: `${issuesPath}/:id/move/`,
   summary: 'Move an issue to another project',
   description:
-    'For those who may change the issue. Its number stays; all its former keys lead to it for ever. The history and the comments move with it. The project that it has is accepted and changes nothing.',
+    'For those who may change the issue and create issues in the project. Its number stays; all its former keys lead to it for ever. The history and the comments move with it. The project that it has is accepted and changes nothing.',
   params: issueParams,
   headers: idempotencyHeaders,
   body: { schema: moveIssueSchema, example: { project: 'APP' } },

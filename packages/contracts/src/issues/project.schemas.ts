@@ -6,6 +6,22 @@ import { isVisibleName, oneLine, trimName, uuid } from '../text.schemas.ts';
 export const projectsMax = 500;
 export const projectKeysMax = 20;
 export const projectNameMaxLength = 100;
+/** Maximum number of members of a project, and of projects not open to everyone that a person is a member of. */
+export const projectMembersMax = 2_000;
+export const memberProjectsMax = 200;
+
+/**
+ * Who reads the issues of a project. `everyone`: every user. `reporters`: members and staff; others create issues, and read those that
+ * they reported or are assigned to. `members`: members and staff. `sealed`: members alone, not even staff.
+ */
+export const projectVisibilities = ['everyone', 'reporters', 'members', 'sealed'] as const;
+export type ProjectVisibility = (typeof projectVisibilities)[number];
+
+/** What a member does. `viewer`: reads and comments. `member`: also changes issues. `manager`: also members and settings. */
+export const projectRoles = ['viewer', 'member', 'manager'] as const;
+export type ProjectRole = (typeof projectRoles)[number];
+
+const visibility = z.enum(projectVisibilities, { error: `must be one of ${projectVisibilities.join(', ')}` });
 
 const keyPattern = /^[A-Z][A-Z0-9]{0,9}$/;
 const keyError = { error: 'must be 1 to 10 letters and digits, a letter first' };
@@ -24,6 +40,11 @@ export const projectSchema = z
       .meta({ example: 'APP' }),
     name: z.string(),
     is_default: z.boolean().describe('Whether it has the issues that are created without a project.'),
+    visibility: z
+      .enum(projectVisibilities)
+      .describe(
+        'Who reads its issues: `everyone`; `reporters`: members and staff, and others those that they reported or are assigned to; `members`: members and staff; `sealed`: members alone.',
+      ),
     is_archived: z.boolean().describe('Whether it takes no further issues.'),
     version: z.int().positive().describe('Increases with each change.'),
     created_at: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
@@ -33,7 +54,7 @@ export type Project = z.infer<typeof projectSchema>;
 
 /** The project of an issue. */
 export const issueProjectSchema = projectSchema
-  .pick({ id: true, key: true, name: true })
+  .pick({ id: true, key: true, name: true, visibility: true })
   .meta({ id: 'IssueProject' });
 export type IssueProject = z.infer<typeof issueProjectSchema>;
 
@@ -48,7 +69,11 @@ export const projectFilter = oneOrMore(
 
 /** POST /api/v1/projects/ */
 export const createProjectSchema = z
-  .object({ key: projectKeyInput, name: projectName })
+  .object({
+    key: projectKeyInput,
+    name: projectName,
+    visibility: visibility.optional().describe('`members` without it.'),
+  })
   .meta({ id: 'CreateProject' });
 export type CreateProject = z.output<typeof createProjectSchema>;
 
@@ -59,15 +84,18 @@ export const updateProjectSchema = z
       .optional()
       .describe('The former key leads to the project for ever. That of the default project is configured.'),
     name: projectName.optional(),
+    visibility: visibility.optional().describe('That of the default project is always `everyone`.'),
     is_archived: z
       .boolean()
       .optional()
       .describe('An archived project takes no further issues. The default project is never archived.'),
     version: z.int().min(1).nullish().describe('The version on which the change is based.'),
   })
-  .refine(({ key, name, is_archived }) => [key, name, is_archived].some((value) => value !== undefined), {
-    error: 'must hold at least one of key, name, is_archived',
-  })
+  .refine(
+    ({ key, name, visibility, is_archived }) =>
+      [key, name, visibility, is_archived].some((value) => value !== undefined),
+    { error: 'must hold at least one of key, name, visibility, is_archived' },
+  )
   .meta({ id: 'UpdateProject' });
 export type UpdateProject = z.output<typeof updateProjectSchema>;
 

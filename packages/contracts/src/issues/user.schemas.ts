@@ -61,5 +61,9 @@ export const userListQuerySchema = pageQuerySchema.extend({
     .describe(
       'The id, key or number of an issue, whose people come first: reporter, assignee, commenters, linked users.',
     ),
+  can_read: once
+    .max(50)
+    .optional()
+    .describe('The id, key or number of an issue: only people who may read it. None if you may not.'),
 });
 export type UserListQuery = z.output<typeof userListQuerySchema>;

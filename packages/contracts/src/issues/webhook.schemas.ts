@@ -3,9 +3,12 @@ import { type IssueEventType, issueEvents } from '../event.schemas.ts';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { atMost, isStorableText, singleLineText, uuid } from '../text.schemas.ts';
 import { personSchema } from './issue-response.schemas.ts';
+import { projectKeyInput } from './project.schemas.ts';
 
 /** Maximum number of endpoints of the service. */
 export const webhooksMax = 50;
+/** Maximum number of projects of an endpoint. */
+export const webhookProjectsMax = 50;
 export const webhookUrlMaxLength = 2_048;
 export const webhookDescriptionMaxLength = 200;
 /** Maximum number of attempts that a delivery shows. */
@@ -26,6 +29,9 @@ export const webhookSchema = z
     url: z.string().meta({ example: 'https://example.com/hooks/tessera' }),
     description: z.string(),
     types: z.array(z.string()).describe('The types of events that are sent; empty for all.'),
+    projects: z
+      .array(z.string())
+      .describe('The keys of the projects whose events are sent; empty for all that everyone reads.'),
     enabled: z.boolean().describe('Nothing is sent to a disabled endpoint.'),
     disabled_reason: z
       .enum(webhookDisabledReasons)
@@ -88,12 +94,24 @@ const types = z
   )
   .describe('The types of events to send; empty for all. The whole list.');
 
+const projects = z
+  .preprocess(
+    (value) => (Array.isArray(value) ? value.slice(0, webhookProjectsMax + 1) : value),
+    z
+      .array(projectKeyInput)
+      .max(webhookProjectsMax, { error: `must be at most ${webhookProjectsMax} projects` }),
+  )
+  .describe(
+    'The keys of the projects whose events to send; empty for all that everyone reads. The whole list. Events of `sealed` projects are never sent.',
+  );
+
 /** POST /api/v1/webhooks/ */
 export const createWebhookSchema = z
   .object({
     url: url.describe('https, or http outside of production. Internal addresses are refused.'),
     description: description.default(''),
     types: types.default([]),
+    projects: projects.default([]),
     enabled: z.boolean().default(true),
   })
   .meta({ id: 'CreateWebhook' });
@@ -105,10 +123,11 @@ export const updateWebhookSchema = z
     url: url.optional(),
     description: description.optional(),
     types: types.optional(),
+    projects: projects.optional(),
     enabled: z.boolean().optional(),
   })
   .refine((given) => Object.values(given).some((value) => value !== undefined), {
-    error: 'must hold at least one of url, description, types, enabled',
+    error: 'must hold at least one of url, description, types, projects, enabled',
   })
   .meta({ id: 'UpdateWebhook' });
 export type UpdateWebhook = z.output<typeof updateWebhookSchema>;

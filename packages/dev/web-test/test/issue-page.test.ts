@@ -151,8 +151,8 @@ describe('an issue', () => {
 
   it('moves to another project, which further filters find, and whose former key leads to it', async () => {
     const page = await web.openAs(bob, '/issues');
-    await ada.api.createProject({ key: 'APP', name: 'Mobile app' });
-    await ada.api.createProject({ key: 'OLD', name: 'Archived' });
+    await ada.api.createProject({ key: 'APP', name: 'Mobile app', visibility: 'everyone' });
+    await ada.api.createProject({ key: 'OLD', name: 'Archived', visibility: 'everyone' });
     await ada.api.updateProject('OLD', { is_archived: true });
     const { key, number } = await bob.api.create({ title: 'Belongs to the app' });
     await page.goto(`${new URL(page.url()).origin}/issues/${key}`);

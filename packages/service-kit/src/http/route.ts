@@ -74,10 +74,10 @@ interface RouteOptions<Actor> extends Admission<Actor> {
   authorize?: (actor: Actor, request: IncomingMessage) => void;
   body?: BodyOptions;
   /**
-   * Compresses successful responses. Not for a body that contains a secret and text of another person: its size tells how much
+   * Whether successful responses to a caller are compressed. Not for a body that contains a secret and text of another person: its size tells how much
    * they have in common (BREACH).
    */
-  compress?: boolean;
+  compress?: ((actor: Actor) => boolean) | undefined;
 }
 
 /** The argument of a handler: the input as parsed by the operation's schemas, and the caller. */
@@ -136,7 +136,7 @@ export function guard<Actor>({ access, limit }: Admission<Actor>) {
  */
 export function route<const Op extends Operation, Actor>(
   operation: Op,
-  { authorize, body = {}, compress = false, ...admission }: RouteOptions<Actor>,
+  { authorize, body = {}, compress, ...admission }: RouteOptions<Actor>,
   // Written out instead of `Handler<Op, Actor>`, so that one handler can serve two operations of the same shape.
   handler: (
     call: Call<ParamsOf<Op>, QueryOf<Op>, HeadersOf<Op>, BodyOf<Op>, Actor>,
@@ -147,7 +147,6 @@ export function route<const Op extends Operation, Actor>(
   const read = operation.body === undefined ? undefined : readBody(operation.body, body);
   const parseInput = inputParser(operation, body);
   const findIgnored = ignoredMemberFinder(operation);
-  const write = compress ? sendCompressed : sendJson;
   return {
     operation,
     access,
@@ -155,6 +154,7 @@ export function route<const Op extends Operation, Actor>(
     serve: (request, response) =>
       chain(admit(request, response), (actor) => {
         authorize?.(actor, request);
+        const write = compress?.(actor) ? sendCompressed : sendJson;
         const answer = () => {
           const { requestId = '' } = request;
           if (findIgnored !== undefined)

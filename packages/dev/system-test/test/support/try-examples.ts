@@ -195,6 +195,11 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('getUser', user);
   await issues.send('updateUser', user);
   await issues.send('patchUser', user);
+  const member = { parameters: { key: 'APP', user_id: user.parameters.id } };
+  await issues.send('putProjectMember', member);
+  await issues.send('listProjectMembers', project);
+  await issues.send('deleteProjectMember', member);
+  await issues.send('listProjectActivity', project);
   await issues.send('deactivateUser', user);
   await issues.send('getMe');
   await issues.send('updateMe');

@@ -1,0 +1,67 @@
+import type { ProjectRole, ProjectVisibility } from '@tessera/contracts';
+
+/** The issues that a reader sees. Every statement that reads issues for a person takes one, and there is none by default. */
+export interface ReadScope {
+  /** The ids of the projects of which the reader sees no issue. */
+  readonly hidden: readonly string[];
+  /** The ids of the projects of which the reader sees only the issues that they reported or are assigned to. */
+  readonly own: readonly string[];
+  /** The reader; null for the service itself. */
+  readonly readerId: string | null;
+}
+
+/** All issues, for work of the service that shows them to no one. */
+export const systemScope: ReadScope = { hidden: [], own: [], readerId: null };
+
+/** Whether a scope has every issue. */
+export function isWhole({ hidden, own }: ReadScope): boolean {
+  return hidden.length === 0 && own.length === 0;
+}
+
+/** The ids of the projects whose events a reader does not get: those of which they see not all issues. */
+export function unseenEvents({ hidden, own }: ReadScope): ReadonlySet<string> {
+  return new Set([...hidden, ...own]);
+}
+
+/** A project that is not open to everyone, with the role of a person in it. */
+export interface RestrictedProject {
+  id: string;
+  visibility: Exclude<ProjectVisibility, 'everyone'>;
+  role: ProjectRole | undefined;
+}
+
+/** How many issues of a project a person sees: all, those that they reported or are assigned to, or none. */
+export type Sight = 'all' | 'own' | 'none';
+
+/** Decides what a person sees of a project. `sightOf` in issue-store/sight.sql.ts decides the same for people other than the reader. */
+export function sightOf({ visibility, role }: Omit<RestrictedProject, 'id'>, isStaff: boolean): Sight {
+  if (role !== undefined || (isStaff && visibility !== 'sealed')) return 'all';
+  return visibility === 'reporters' ? 'own' : 'none';
+}
+
+/** What a person may see and do in the projects that are not open to everyone. */
+export class ProjectAccess {
+  readonly scope: ReadScope;
+  readonly #restricted: ReadonlyMap<string, RestrictedProject>;
+
+  constructor(readerId: string, isStaff: boolean, restricted: readonly RestrictedProject[]) {
+    const seen = (sight: Sight) =>
+      restricted.filter((project) => sightOf(project, isStaff) === sight).map(({ id }) => id);
+    this.scope = { hidden: seen('none'), own: seen('own'), readerId };
+    this.#restricted = new Map(restricted.map((project) => [project.id, project]));
+  }
+
+  /** The project, if it is not open to everyone. */
+  restricted(projectId: string): RestrictedProject | undefined {
+    return this.#restricted.get(projectId);
+  }
+
+  /** Whether the person sees an issue that others do not. */
+  get seesRestricted(): boolean {
+    return this.scope.hidden.length < this.#restricted.size;
+  }
+
+  hides(projectId: string): boolean {
+    return this.scope.hidden.includes(projectId);
+  }
+}
