@@ -2,6 +2,7 @@ import { environmentPage } from './environment.ts';
 import { limitsPage } from './limits.ts';
 import { metricsPage } from './metrics.ts';
 import { apiPage, problemCodesPage } from './operations.ts';
+import { rightsPage } from './rights.ts';
 
 /** The folder of the pages. */
 export const referenceFolder = new URL('../../../../../docs/reference/', import.meta.url);
@@ -16,6 +17,7 @@ export function referencePages(): Map<string, string> {
     'limits.md': limitsPage(),
     'metrics.md': metricsPage(),
     'problem-codes.md': problemCodesPage(),
+    'rights.md': rightsPage(),
   };
   return new Map(
     Object.entries(pages).map(([name, text]) => [name, `${text.replace('\n\n', `\n\n${notice}\n\n`)}\n`]),
