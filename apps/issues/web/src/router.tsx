@@ -125,6 +125,8 @@ const settings = createRoute({
 const settingsSection = createRoute({
   getParentRoute: () => app,
   path: '/settings/$section',
+  validateSearch: ({ project }: Record<string, unknown>): { project?: string } =>
+    typeof project === 'string' ? { project } : {},
   component: SettingsPage,
 });
 

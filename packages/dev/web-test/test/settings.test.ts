@@ -123,7 +123,7 @@ describe('staff pages', () => {
     await own.getByText('Only staff may see this page.').waitFor();
     expect(
       await own.getByRole('navigation', { name: 'Settings' }).getByRole('link').allTextContents(),
-    ).toEqual(['Account', 'Sessions', 'Labels']);
+    ).toEqual(['Account', 'Sessions', 'Labels', 'Projects']);
     // A name that every JavaScript object has.
     await own.goto('/settings/constructor');
     await own.getByText('There are no such settings').waitFor();

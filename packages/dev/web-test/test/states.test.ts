@@ -49,6 +49,7 @@ const pages = [
   ['an issue', '/issues/KEY'],
   ['the account', '/settings/account'],
   ['the sessions', '/settings/sessions'],
+  ['the projects', '/settings/projects'],
   ['the users', '/settings/users'],
   ['the webhooks', '/settings/webhooks'],
   ['the tracker', '/settings/tracker'],

@@ -12,6 +12,7 @@ const all = {
   account: { name: 'Account' },
   sessions: { name: 'Sessions' },
   labels: { name: 'Labels' },
+  projects: { name: 'Projects' },
   users: { name: 'Users', isForStaff: true },
   applications: { name: 'Applications', isForStaff: true, isHosted: true },
   webhooks: { name: 'Webhooks', isForStaff: true },

@@ -1,6 +1,7 @@
 import '../styles/settings.css';
-import { Link, useParams } from '@tanstack/react-router';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
+import { ProjectSettings } from '../projects/project-settings.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { useUser } from '../shell/user.ts';
 import { AccountSettings } from './account-settings.tsx';
@@ -16,6 +17,7 @@ const contents: Readonly<Record<SectionId, ComponentType>> = {
   account: AccountSettings,
   sessions: SessionSettings,
   labels: LabelSettings,
+  projects: ProjectSettings,
   users: UserSettings,
   applications: ClientSettings,
   webhooks: WebhookSettings,
@@ -24,10 +26,12 @@ const contents: Readonly<Record<SectionId, ComponentType>> = {
 
 export function SettingsPage() {
   const { section: id } = useParams({ from: '/app/settings/$section' });
+  const { project } = useSearch({ from: '/app/settings/$section' });
   const user = useUser();
   const [key, section] = existingSections().find(([one]) => one === id) ?? [];
   const own = sectionsOf(user);
-  useTitle(section?.name ?? 'Settings');
+  const isProject = key === 'projects' && project !== undefined;
+  useTitle(isProject ? `Project ${project}` : (section?.name ?? 'Settings'));
   const Content = own.some(([one]) => one === key) && key !== undefined ? contents[key] : undefined;
   return (
     <main id="content" className="page settings">
@@ -39,7 +43,8 @@ export function SettingsPage() {
         ))}
       </nav>
       <div className="settings-content">
-        <h1>{section?.name ?? 'There are no such settings'}</h1>
+        {/* A project has its own heading. */}
+        {!isProject && <h1>{section?.name ?? 'There are no such settings'}</h1>}
         {section !== undefined && Content === undefined && (
           <p>Only staff may see this page. Ask an administrator.</p>
         )}

@@ -129,6 +129,17 @@ export const KeyboardIcon = () => (
   </Icon>
 );
 
+/** Beside what not everyone reads. */
+export const LockMark = ({ visibility }: { visibility: string }) =>
+  visibility === 'everyone' ? null : (
+    <span className="lock" title="Not everyone reads this">
+      <Icon>
+        <path d="M5 7V5a3 3 0 0 1 6 0v2M3.5 7h9v6.5h-9z" />
+      </Icon>
+      <span className="visually-hidden"> (not everyone reads this)</span>
+    </span>
+  );
+
 interface MarkProps {
   /** The mark is the cell of a list itself: a list has hundreds of them. */
   isCell?: boolean;
