@@ -9,7 +9,7 @@ import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { DueMark } from '../people/due-date.tsx';
 import { rowClicks } from '../quick-change/selection.ts';
-import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { CommentIcon, LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
 interface ColumnProps {
   status: IssueStatus;
@@ -141,7 +141,7 @@ interface CardProps {
 }
 
 function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
-  const { key, title, priority, labels, assignee, comments_count } = issue;
+  const { key, project, title, priority, labels, assignee, comments_count } = issue;
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (element.current === null) return;
@@ -162,6 +162,7 @@ function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
       <div className="card-head">
         <span className="muted">
           {key}
+          <LockMark visibility={project.visibility} />
           {isSelected && <span className="visually-hidden"> selected</span>}
         </span>
         <button type="button" className="quiet" aria-label={`Move ${key} to…`} onClick={() => onMove(key)}>

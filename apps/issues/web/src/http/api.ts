@@ -53,6 +53,7 @@ export async function readSession(signal: AbortSignal): Promise<SessionState> {
 const listedFields = [
   'id',
   'key',
+  'project',
   'title',
   'priority',
   'status',
@@ -88,9 +89,14 @@ export async function listIssues(
 /** The query of comments and history, which are read from the newest item. */
 export const newestFirst = (cursor: string | undefined) => ({ order: 'newest', limit: 50, cursor });
 
-export async function findPeople(search: string, signal: AbortSignal): Promise<User[]> {
+/** @param readersOf the key of an issue: only people who may read it */
+export async function findPeople(
+  search: string,
+  signal: AbortSignal,
+  readersOf?: string | undefined,
+): Promise<User[]> {
   const words = search.trim();
-  const query = { is_active: true, limit: 20, ...(words !== '' && { search: words }) };
+  const query = { is_active: true, limit: 20, can_read: readersOf, ...(words !== '' && { search: words }) };
   return (await readPage('listUsers', { query, signal })).items as User[];
 }
 

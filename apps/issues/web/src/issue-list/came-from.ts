@@ -68,8 +68,13 @@ export function goOn(from: string, by: 1 | -1): string | undefined {
   return key;
 }
 
+/** The project in which this tab created its last issue. */
+export const lastProjectKey = 'tessera-project';
+
 /** The lists of one person are not those of the next. */
-export const forgetLists = () => sessionStorage.removeItem(storageKey);
+export const forgetLists = () => {
+  for (const key of [storageKey, lastProjectKey]) sessionStorage.removeItem(key);
+};
 
 export const lastSearch = (to: ListPath): AnySearch => last.searches[to] ?? {};
 

@@ -3,7 +3,7 @@ import type { IssueRow } from '../http/api.ts';
 import { personName, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { DueMark } from '../people/due-date.tsx';
-import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { CommentIcon, LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import type { Group, Grouping } from './groups.ts';
 
@@ -25,12 +25,13 @@ export function GroupMark({ by, group: { value, person } }: { by: Grouping; grou
 
 /** Has few elements, because all cells are made again while the list scrolls. */
 export function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
-  const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
+  const { key, project, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
   return (
     <>
       <PriorityMark priority={priority} isCell />
       <span role="cell" className="cell-key">
         {key}
+        <LockMark visibility={project.visibility} />
       </span>
       <span role="cell" className="cell-title">
         <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link" dir="auto">

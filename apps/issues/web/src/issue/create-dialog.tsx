@@ -1,18 +1,21 @@
 import '../styles/create.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useLocation, useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
-import { issueQuery, labelsQuery } from '../http/queries.ts';
+import { issueQuery, labelsQuery, projectsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { priorities, priorityNames } from '../messages.ts';
 import { DueField } from '../people/due-field.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { useNewLabel } from '../people/use-new-label.ts';
+import { noteProject, usualProject } from '../projects/last-project.ts';
+import { projectOption } from '../projects/project-option.tsx';
+import { visibilityTexts } from '../projects/visibility.ts';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
@@ -25,6 +28,8 @@ interface Form {
   assignee: { id: string; name: string } | null;
   labels: string[];
   dueOn: string | null;
+  /** The key of the project; undefined until something is typed. */
+  project?: string | undefined;
 }
 
 const empty: Form = {
@@ -58,7 +63,18 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const form = readForm(handle.draft.text);
-  const change = (part: Partial<Form>) => handle.setText(JSON.stringify({ ...form, ...part }));
+  const { data: projects } = useQuery(projectsQuery);
+  const filter = useLocation({ select: ({ search }) => search.project });
+  const [usual] = useState(() => usualProject(filter));
+  const wanted = form.project ?? usual;
+  const open = projects?.filter(({ is_archived }) => !is_archived) ?? [];
+  // A draft stays in its project: in another one, others would read it.
+  const project =
+    open.find(({ key }) => key === wanted) ??
+    (form.project === undefined ? open.find(({ is_default }) => is_default) : undefined);
+  const isLost = projects !== undefined && project === undefined;
+  const change = (part: Partial<Form>) =>
+    handle.setText(JSON.stringify({ ...form, project: form.project ?? project?.key ?? usual, ...part }));
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
@@ -74,6 +90,7 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
   const submit = async (event?: SyntheticEvent) => {
     event?.preventDefault();
     if (isBusy || form.title.trim() === '' || isTooLong(form.title)) return;
+    if (isLost) return setProblem('You no longer see the project of this draft. Choose another one.');
     const { text } = handle.draft;
     const { title, description, priority, assignee } = form;
     const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
@@ -82,9 +99,16 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
     try {
       // A repetition after a lost response creates no second issue.
       const idempotencyKey = await handle.sendingKey();
-      const body = { ...members, assignee_id: assignee?.id ?? null, due_on: form.dueOn };
+      const key = project?.key ?? wanted;
+      const body = {
+        ...members,
+        assignee_id: assignee?.id ?? null,
+        due_on: form.dueOn,
+        ...(key !== undefined && { project: key }),
+      };
       const issue = await call('createIssue', { body, idempotencyKey });
       handle.sent(text);
+      noteProject(issue.project.key);
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
       void client.invalidateQueries({ queryKey: ['issues'] });
       onClose();
@@ -120,6 +144,15 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
           onSubmit={() => void submit()}
         />
         <div className="create-fields">
+          {(open.length > 1 || isLost) && (
+            <Picker
+              label="Project"
+              summary={project === undefined ? 'Choose a project' : projectOption(project).content}
+              options={open.map(projectOption)}
+              selected={project === undefined ? [] : [project.key]}
+              onChange={([key]) => change({ project: key })}
+            />
+          )}
           <Picker
             label="Priority"
             summary={<PriorityMark priority={form.priority} hasText />}
@@ -165,6 +198,9 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
             <DueField day={form.dueOn} onChange={(dueOn) => change({ dueOn })} />
           </span>
         </div>
+        {project !== undefined && project.visibility !== 'everyone' && (
+          <p className="muted">{visibilityTexts[project.visibility]}</p>
+        )}
         <p className="form-problem" role="alert">
           {problem}
         </p>

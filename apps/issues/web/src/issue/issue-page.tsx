@@ -14,7 +14,7 @@ import { goOn, useWayBack } from '../issue-list/came-from.ts';
 import { personName } from '../messages.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
 import { focusPage } from '../shell/focus.ts';
-import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { notify, notifyDone } from '../shell/toasts.tsx';
 import { useTitle } from '../shell/use-title.ts';
@@ -151,7 +151,10 @@ function IssueView({ issue }: { issue: Issue }) {
         <nav className="crumbs" aria-label="Path">
           <WayBack />
           <span aria-hidden="true">/</span>
-          <span>{issue.key}</span>
+          <span>
+            {issue.key}
+            <LockMark visibility={issue.project.visibility} />
+          </span>
         </nav>
         {conflict !== undefined && (
           <ConflictPanel
