@@ -1,7 +1,25 @@
-import type { FullUser, Issue } from '@tessera/contracts';
-import { hasStaffRights } from '../shell/user.ts';
+import type { FullUser, Issue, ProjectRole } from '@tessera/contracts';
+import { useOwnRole } from '../projects/project-queries.ts';
+import { hasStaffRights, useUser } from '../shell/user.ts';
 
-/** Whether a user may change an issue, as in the permissions of the service, which decides. */
-export function mayChange({ reporter, assignee }: Issue, user: FullUser): boolean {
-  return hasStaffRights(user) || [reporter?.id, assignee?.id].includes(user.id);
+/**
+ * Whether a user may change an issue, as in the permissions of the service, which decides.
+ * @param role of the user in the project of the issue
+ */
+export function mayChange(
+  { reporter, assignee, project }: Issue,
+  user: FullUser,
+  role?: ProjectRole | undefined,
+): boolean {
+  const isStaff = hasStaffRights(user) && project.visibility !== 'sealed';
+  const isMember = project.visibility !== 'everyone' && role !== undefined && role !== 'viewer';
+  return isStaff || isMember || [reporter?.id, assignee?.id].includes(user.id);
+}
+
+/** Whether the user may change an issue. In a project that not everyone reads, its members may, once the role is known. */
+export function useMayChange(issue: Issue): boolean {
+  const user = useUser();
+  const isOpen = issue.project.visibility === 'everyone';
+  const role = useOwnRole(issue.project.key, !isOpen && !mayChange(issue, user));
+  return mayChange(issue, user, role);
 }

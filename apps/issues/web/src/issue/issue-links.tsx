@@ -9,7 +9,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notifyDone, takeBack } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
-import { mayChange } from './access.ts';
+import { useMayChange } from './access.ts';
 
 const typeNames: Record<Link['type'], string> = {
   helpdesk_ticket: 'Helpdesk ticket',
@@ -29,7 +29,7 @@ export function IssueLinks({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   useCommands(ofIssue([{ key: 't', name: 'Add a link', run: () => setOpen(!isReadOnly) }]));
-  const isReadOnly = !mayChange(issue, useUser());
+  const isReadOnly = !useMayChange(issue);
   const refresh = () => refreshIssue(client, issue.key);
   const undo = (act: () => Promise<unknown>) => takeBack(act, refresh);
   return (

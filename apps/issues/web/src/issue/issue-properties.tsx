@@ -16,7 +16,7 @@ import { ofIssue, useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { useUser } from '../shell/user.ts';
-import { mayChange } from './access.ts';
+import { useMayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
 
 interface IssuePropertiesProps {
@@ -45,7 +45,8 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
   };
   const createLabel = useNewLabel((label) => change({ add: label }));
   const me = useUser();
-  const isReadOnly = !mayChange(issue, me);
+  const isReadOnly = !useMayChange(issue);
+  const isOpen = issue.project.visibility === 'everyone';
   // A key opens a dialog: the page stays where it is, and the choice is on the screen.
   const [opened, setOpened] = useState<ChangedField>();
   const open = (field: ChangedField) => () => {
@@ -140,6 +141,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           }
           first={[{ value: none, name: 'No one' }]}
           selected={[assignee?.id ?? none]}
+          readersOf={isOpen ? undefined : issue.key}
           onChange={([value], people) => {
             const next = people.find(({ id }) => id === value) ?? null;
             if (next?.id !== assignee?.id) assign(next);
@@ -183,11 +185,13 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       )}
       {isReadOnly && (
         <p className="muted">
-          The reporter, the assignee and staff change this issue.
-          {assignee === null && ' You can assign it to yourself.'}
+          {isOpen
+            ? 'The reporter, the assignee and staff change this issue.'
+            : 'The reporter, the assignee and members of the project change this issue.'}
+          {isOpen && assignee === null && ' You can assign it to yourself.'}
         </p>
       )}
-      {isReadOnly && assignee === null && (
+      {isReadOnly && isOpen && assignee === null && (
         <button type="button" className="watch" onClick={() => assign(own)}>
           Assign to me
         </button>

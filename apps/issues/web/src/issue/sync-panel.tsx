@@ -7,7 +7,7 @@ import { fullTime, syncNames, trackerName } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
-import { mayChange } from './access.ts';
+import { useMayChange } from './access.ts';
 import { fieldName } from './use-issue-changes.ts';
 
 const reasons: Record<SyncConflict['reason'], string> = {
@@ -24,6 +24,7 @@ const reasons: Record<SyncConflict['reason'], string> = {
 export function SyncPanel({ issue }: { issue: Issue }) {
   const user = useUser();
   const isStaff = hasStaffRights(user);
+  const isAllowed = useMayChange(issue);
   const client = useQueryClient();
   const { key, external, sync } = issue;
   const params = { id: key };
@@ -57,7 +58,7 @@ export function SyncPanel({ issue }: { issue: Issue }) {
     <section className="sync-panel" aria-labelledby="sync-title">
       <div className="section-head">
         <h2 id="sync-title">Tracker</h2>
-        {mayChange(issue, user) && (
+        {isAllowed && (
           <button
             type="button"
             disabled={isBusy}

@@ -2,8 +2,7 @@ import type { Issue } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { focusIfLost } from '../shell/focus.ts';
-import { useUser } from '../shell/user.ts';
-import { mayChange } from './access.ts';
+import { useMayChange } from './access.ts';
 import { isTooLong } from './title-field.tsx';
 import type { Base, Change } from './use-issue-changes.ts';
 
@@ -26,7 +25,7 @@ export function useTextEdit(
   field: 'title' | 'description',
   { issue, save, onType, discarded }: TextEditProps,
 ) {
-  const user = useUser();
+  const isAllowed = useMayChange(issue);
   const [isOpen, setOpen] = useState(false);
   // An editor that opens because of its draft leaves the focus, and the keys, to the page.
   const [hasFocus, setFocus] = useState(false);
@@ -83,7 +82,7 @@ export function useTextEdit(
   });
 
   return {
-    isReadOnly: !mayChange(issue, user),
+    isReadOnly: !isAllowed,
     isOpen,
     hasFocus,
     isBusy,

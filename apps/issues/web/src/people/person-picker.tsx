@@ -16,14 +16,21 @@ interface PeopleOptions {
   onSearch: (text: string) => void;
 }
 
-/** The people of the service whose names match a search, as options. The caller comes first. */
-export function usePeople(first: readonly Option[], isUsed: boolean): PeopleOptions {
+/**
+ * The people of the service whose names match a search, as options. The caller comes first.
+ * @param readersOf the key of an issue: only people who may read it
+ */
+export function usePeople(
+  first: readonly Option[],
+  isUsed: boolean,
+  readersOf?: string | undefined,
+): PeopleOptions {
   const me = useUser();
   const [search, setSearch] = useState('');
   const [settled] = useSettled(search);
   const { data = [], isPlaceholderData: isEarlier } = useQuery({
-    queryKey: ['people', settled],
-    queryFn: ({ signal }) => findPeople(settled, signal),
+    queryKey: ['people', settled, readersOf],
+    queryFn: ({ signal }) => findPeople(settled, signal, readersOf),
     enabled: isUsed,
     staleTime: 60_000,
     placeholderData: keepPreviousData,
@@ -61,12 +68,14 @@ interface PersonPickerProps extends Omit<PickerProps, 'options' | 'onChange' | '
   /** Options before the people, such as "No one". */
   first: readonly Option[];
   onChange: (selected: string[], people: readonly User[]) => void;
+  /** The key of an issue: only people who may read it. */
+  readersOf?: string | undefined;
 }
 
 /** Chooses people by name among all people of the service. */
-export function PersonPicker({ first, onChange, ...picker }: PersonPickerProps) {
+export function PersonPicker({ first, onChange, readersOf, ...picker }: PersonPickerProps) {
   const [isUsed, setUsed] = useState(false);
-  const { options, people, isPending, onSearch } = usePeople(first, isUsed);
+  const { options, people, isPending, onSearch } = usePeople(first, isUsed, readersOf);
   return (
     <Picker
       {...picker}

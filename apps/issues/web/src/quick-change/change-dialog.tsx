@@ -25,7 +25,13 @@ const none: Option = { value: 'none', name: 'No one' };
 /** Changes one field of one or several issues. */
 export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogProps) {
   const { data: labels = [] } = useQuery({ ...labelsQuery, enabled: field === 'labels' });
-  const people = usePeople([none], field === 'assignee');
+  // Of several issues, the service says which the person may not read.
+  const restricted = issues.filter(({ project }) => project.visibility !== 'everyone');
+  const people = usePeople(
+    [none],
+    field === 'assignee',
+    restricted.length === 1 ? restricted[0]?.key : undefined,
+  );
   const createLabel = useNewLabel((label) => onChange({ add: label }));
   const [issue] = issues;
   const of = issues.length === 1 ? issue?.key : `${formatNumber(issues.length)} issues`;

@@ -23,6 +23,7 @@ export type RowChange =
 const reasons: Readonly<Record<string, string>> = {
   issue_not_found: 'they no longer exist',
   forbidden: 'you may not change them',
+  cannot_read: 'the person may not read them',
   illegal_transition: 'the workflow does not allow the status',
   too_many_labels: 'they have too many labels',
 };
