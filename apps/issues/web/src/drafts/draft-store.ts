@@ -30,7 +30,8 @@ function open(): Promise<IDBDatabase> {
   return opened;
 }
 
-async function run(work: (store: IDBObjectStore) => void): Promise<void> {
+/** Runs a transaction on the stored drafts. */
+export async function run(work: (store: IDBObjectStore) => void): Promise<void> {
   const database = await open();
   const transaction = database.transaction(storeName, 'readwrite');
   work(transaction.objectStore(storeName));
@@ -129,7 +130,7 @@ export async function deleteSentDrafts(person: string, texts: readonly string[])
 }
 
 // '0' follows '/'.
-const ofPerson = (person: string | undefined) => IDBKeyRange.bound([`${person}/`], [`${person}0`]);
+export const ofPerson = (person: string | undefined) => IDBKeyRange.bound([`${person}/`], [`${person}0`]);
 
 const keepKey = () => `tessera-keep-drafts-${personOfPage()}`;
 

@@ -22,6 +22,18 @@ export function patchRows(
   );
 }
 
+/** Removes an issue from a list. */
+export function removeRows(client: QueryClient, queryKey: readonly unknown[], id: string): void {
+  client.setQueryData<Pages>(
+    queryKey,
+    (data) =>
+      data && {
+        ...data,
+        pages: data.pages.map((page) => ({ ...page, items: page.items.filter((row) => row.id !== id) })),
+      },
+  );
+}
+
 /** Adds rows before the others. */
 export function prependRows(client: QueryClient, queryKey: readonly unknown[], rows: IssueRow[]): void {
   client.setQueryData<Pages>(queryKey, (data) => {

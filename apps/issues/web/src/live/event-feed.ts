@@ -11,6 +11,8 @@ export type FeedMessage =
   | { kind: 'reset'; cursor: string; position?: string }
   /** The number of unread notifications of the person. */
   | { kind: 'unread'; count: number }
+  /** The person sees other projects than before. */
+  | { kind: 'access' }
   | { kind: 'connection'; connection: Connection };
 
 const hello = 'hello';
@@ -51,7 +53,7 @@ export function followEvents(after: string | null, listener: (message: FeedMessa
   const take = (message: FeedMessage) => {
     if (message.kind === 'connection') connection = message.connection;
     else if (message.kind === 'unread') unread = message.count;
-    else {
+    else if (message.kind !== 'access') {
       cursor = message.cursor;
       notePosition(message.position);
     }
@@ -129,7 +131,7 @@ function openStream(cursor: string, tell: (message: FeedMessage) => void, onHear
   // EventSource sends no header, so the query names the person.
   const query = { user: personOfPage(), notifications: true, ...(cursor !== 'now' && { after: cursor }) };
   const stream = new EventSource(lineOf('streamEvents', { query }).url);
-  for (const type of ['open', 'heartbeat', 'reset', 'notifications', ...eventTypes])
+  for (const type of ['open', 'heartbeat', 'reset', 'notifications', 'access.changed', ...eventTypes])
     stream.addEventListener(type, onHeard);
   stream.addEventListener('position', ({ data }: MessageEvent<string>) =>
     notePosition((JSON.parse(data) as { position: string }).position),
@@ -142,6 +144,7 @@ function openStream(cursor: string, tell: (message: FeedMessage) => void, onHear
   stream.addEventListener('notifications', ({ data }: MessageEvent<string>) =>
     tell({ kind: 'unread', count: (JSON.parse(data) as { unread_count: number }).unread_count }),
   );
+  stream.addEventListener('access.changed', () => tell({ kind: 'access' }));
   stream.addEventListener('reset', ({ data }: MessageEvent<string>) =>
     tell({ kind: 'reset', cursor: (JSON.parse(data) as { next: string }).next }),
   );

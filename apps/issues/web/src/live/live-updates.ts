@@ -6,6 +6,7 @@ import { isRepeated, refreshIssue, sessionQuery } from '../http/queries.ts';
 import { setUnread } from '../http/unread.ts';
 import { type Connection, newIssuesKey, setConnection } from './connection.ts';
 import { followEvents } from './event-feed.ts';
+import { forgetHidden, forgetMissing, lookAtAccess, readAll } from './hidden-issues.ts';
 
 // Events of one change arrive together, and the changes of an import follow each other closely.
 const gatherMs = 150;
@@ -28,7 +29,7 @@ export function startLiveUpdates(client: QueryClient): () => void {
   const read = () => {
     timer = undefined;
     readAt = performance.now();
-    if (changed.size > maxChanged) readAll(client);
+    if (changed.size > maxChanged) void readAll(client);
     else refresh(client, [...changed]);
     changed.clear();
   };
@@ -40,22 +41,31 @@ export function startLiveUpdates(client: QueryClient): () => void {
   const gather = (events: readonly IssueEvent[]) => {
     for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
     // A moved issue is shown under another key.
-    if (events.some(({ data }) => 'changed' in data && data.changed.includes('project'))) readAll(client);
+    if (events.some(({ data }) => 'changed' in data && data.changed.includes('project')))
+      void readAll(client);
     schedule();
   };
   // The session was read before the data of the page, so no change is missed between both.
   const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
+  const stopForgetting = forgetMissing(client);
+  let connection: Connection | undefined;
   const stop = followEvents(after, (message) => {
-    if (message.kind === 'connection') connect(client, message.connection);
+    if (message.kind === 'connection') {
+      const wasAway = connection === 'offline' || connection === 'polling';
+      connection = message.connection;
+      connect(client, connection);
+      if (wasAway && connection === 'live') lookAtAccess(client).catch(() => undefined);
+    } else if (message.kind === 'access') forgetHidden(client).catch(() => undefined);
     else if (message.kind === 'unread') {
       setUnread(client, message.count);
       refreshInbox(client);
     } else if (message.kind === 'events') gather(message.events);
-    else readAll(client);
+    else void readAll(client);
   });
   return () => {
     clearTimeout(timer);
     ended.abort();
+    stopForgetting();
     stop();
   };
 }
@@ -70,9 +80,6 @@ function connect(client: QueryClient, connection: Connection): void {
   void client.invalidateQueries({ queryKey: ['unread'] });
   refreshInbox(client);
 }
-
-const readAll = (client: QueryClient) =>
-  void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 
 function refresh(client: QueryClient, changed: readonly string[]): void {
   for (const key of changed) void refreshIssue(client, key);
