@@ -30,6 +30,15 @@ async function relate({ api }: Person, key: string): Promise<void> {
   await put('parent', 'incoming', 1);
   await put('blocks', 'incoming', 2);
   for (const number of [3, 4, 5]) await put('parent', 'outgoing', number);
+/** A project that not everyone reads, with members, an issue and a history. */
+async function fillProjects({ ada, bob }: { ada: Person; bob: Person }): Promise<string> {
+  await ada.api.createProject({ key: 'OPS', name: 'Operations' });
+  await ada.api.createProject({ key: 'ACME', name: 'The portal of Acme', visibility: 'reporters' });
+  await ada.api.putProjectMember('OPS', bob.id, 'viewer');
+  await ada.api.putProjectMember('OPS', bob.id, 'member');
+  await ada.api.updateProject('OPS', { name: 'Operations and on-call' });
+  const { key } = await ada.api.create({ title: 'The pager is silent at night', project: 'OPS' });
+  return key;
 }
 
 /** Both sides of the issue change its title. A webhook fails once. */
@@ -72,6 +81,9 @@ try {
   await relate(ada, key);
   await fillSettings(ada, key);
   await registerApplications();
+  const { ada, bob, key } = await fillExamples(web, 60);
+  await fillSettings(ada, key);
+  const restricted = await fillProjects({ ada, bob });
   for (const colorScheme of themes) {
     for (const width of widths) {
       const { page, problems, close } = await web.open({ colorScheme, viewport: { width, height: 900 } });
@@ -174,6 +186,32 @@ try {
       await webhook.locator('.deliveries li summary').last().click();
       await page.getByText('"type"').waitFor();
       await take('deliveries');
+      await page.goto('/settings/projects');
+      await page.getByRole('link', { name: 'Operations and on-call', exact: true }).last().waitFor();
+      await take('projects');
+      await page.getByRole('button', { name: 'New project' }).click();
+      await page.getByRole('dialog', { name: 'New project' }).waitFor();
+      await take('new-project');
+      await page.goto('/settings/projects?project=OPS');
+      await page.getByText('created the project').waitFor();
+      await page.getByRole('list', { name: 'Members' }).getByRole('listitem').nth(1).waitFor();
+      await page.screenshot({ path: join(folder, `project-${width}-${colorScheme}.png`), fullPage: true });
+      await page.goto(`/issues/${restricted}`);
+      await page.getByRole('button', { name: 'Move to project…' }).click();
+      await page.getByRole('option').first().click();
+      await page.getByRole('button', { name: /^Move to/ }).waitFor();
+      await take('move');
+      await page.keyboard.press('Escape');
+      await page.goto('/issues');
+      await page.getByRole('row').nth(5).waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('p');
+      await page.getByRole('dialog', { name: 'Go to a project' }).waitFor();
+      await take('switcher');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('c');
+      await page.getByRole('button', { name: /^Project: / }).waitFor();
+      await take('create-in-project');
       if (problems.length > 0) throw new Error(problems.join('\n'));
       await close();
     }

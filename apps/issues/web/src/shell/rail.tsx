@@ -8,6 +8,7 @@ import { type ListPath, useLastSearch } from '../issue-list/came-from.ts';
 import { labelsText } from '../issue-list/list-search.ts';
 import { formatNumber, personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { RailProjects } from '../projects/parts.ts';
 import { useOpenView } from '../views/open-view.ts';
 import { RailViews } from '../views/parts.ts';
 import {
@@ -223,6 +224,7 @@ function Ways({ hasViews }: { hasViews: boolean }) {
         />
         <ListLink to="/board" name="Board" icon={<BoardIcon />} isElsewhere={view !== undefined} />
       </nav>
+      {hasViews && <RailProjects />}
       {hasViews && <RailViews />}
       {labels.length > 0 && (
         <nav className="rail-labels" aria-label="Labels">

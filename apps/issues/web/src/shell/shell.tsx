@@ -13,6 +13,7 @@ import { useLiveUpdates } from '../live/use-live-updates.ts';
 import { personName } from '../messages.ts';
 import { preloadPages } from '../pages.ts';
 import type { PaletteProps } from '../palette/palette.tsx';
+import { ProjectCommands } from '../projects/parts.ts';
 import { sectionsOf } from '../settings/sections.ts';
 import { isHosted } from '../sign-in/hosted-sign-in.ts';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
@@ -217,6 +218,7 @@ export function Shell() {
         {open === 'create' && <CreateDialog typed={typed} onClose={close} onReopen={create} />}
         {open === 'palette' && <Palette typed={typed} isEntered={isEntered} onClose={close} />}
         <ViewCommands />
+        <ProjectCommands />
         {open === 'views' && <ViewsDialog onClose={close} />}
         {open === 'keyboard' && <KeyboardHelp onClose={close} />}
         <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />

@@ -1,0 +1,2 @@
+export { ProjectCommands } from './project-switcher.tsx';
+export { RailProjects } from './rail-projects.tsx';
