@@ -30,6 +30,8 @@ async function relate({ api }: Person, key: string): Promise<void> {
   await put('parent', 'incoming', 1);
   await put('blocks', 'incoming', 2);
   for (const number of [3, 4, 5]) await put('parent', 'outgoing', number);
+}
+
 /** A project that not everyone reads, with members, an issue and a history. */
 async function fillProjects({ ada, bob }: { ada: Person; bob: Person }): Promise<string> {
   await ada.api.createProject({ key: 'OPS', name: 'Operations' });
@@ -77,12 +79,10 @@ async function registerApplications(): Promise<void> {
 }
 
 try {
-  const { ada, key } = await fillExamples(web, 60);
+  const { ada, bob, key } = await fillExamples(web, 60);
   await relate(ada, key);
   await fillSettings(ada, key);
   await registerApplications();
-  const { ada, bob, key } = await fillExamples(web, 60);
-  await fillSettings(ada, key);
   const restricted = await fillProjects({ ada, bob });
   for (const colorScheme of themes) {
     for (const width of widths) {

@@ -17,7 +17,7 @@ export function projectProblem(error: unknown): Error {
   return error instanceof Error ? error : new Error('Try again.');
 }
 
-/** Runs a change of a project; its error says what to do. */
+/** Runs a change of a project, and words its refusal for the person. */
 export const explained = <Result>(act: Promise<Result>): Promise<Result> =>
   act.catch((error: unknown) => {
     throw projectProblem(error);
