@@ -198,8 +198,8 @@ try {
       await page.screenshot({ path: join(folder, `project-${width}-${colorScheme}.png`), fullPage: true });
       await page.goto(`/issues/${restricted}`);
       await page.getByRole('button', { name: 'Move to project…' }).click();
-      await page.getByRole('option').first().click();
-      await page.getByRole('button', { name: /^Move to/ }).waitFor();
+      await page.getByRole('option', { name: /^ISS/ }).click();
+      await page.getByRole('button', { name: 'Move to ISS' }).waitFor();
       await take('move');
       await page.keyboard.press('Escape');
       await page.goto('/issues');

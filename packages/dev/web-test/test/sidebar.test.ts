@@ -133,7 +133,8 @@ describe('the sidebar', () => {
 
 describe('projects', () => {
   const members = (page: Page) => page.getByRole('list', { name: 'Members' }).getByRole('listitem');
-  const named = async (person: Person) => (await person.api.me()).name ?? '';
+  // The service hears of it a moment after the person.
+  const named = (person: Person) => eventually(async () => (await person.api.me()).name ?? '');
   const project = async (key: string, name: string, ...people: Person[]) => {
     await ada.api.createProject({ key, name, visibility: 'members' });
     for (const { id } of people) await ada.api.putProjectMember(key, id, 'member');

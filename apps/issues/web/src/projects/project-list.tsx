@@ -32,7 +32,7 @@ export function ProjectList() {
         </div>
       )}
       <QueryState query={projects} />
-      <ul className="entries project-entries" aria-label="Projects">
+      <ul className="entries" aria-label="Projects">
         {projects.data?.map(({ id, key, name, visibility, is_default, is_archived }) => (
           <li key={id}>
             <div>
@@ -42,8 +42,8 @@ export function ProjectList() {
               {is_default && <span className="badge">Default</span>}
               {is_archived && <span className="badge">Archived</span>}
               <p className="muted">
-                {key} <LockMark visibility={visibility} /> Read by:{' '}
-                {visibilityNames[visibility].toLowerCase()}
+                {key}
+                <LockMark visibility={visibility} /> · Read by: {visibilityNames[visibility].toLowerCase()}
               </p>
             </div>
             <Link to="/issues" search={{ project: key }} aria-label={`Issues of ${name}`}>
