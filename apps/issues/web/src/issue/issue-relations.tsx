@@ -15,8 +15,7 @@ import { neighbourOf } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
 import { StatusMark } from '../shell/icons.tsx';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
-import { useUser } from '../shell/user.ts';
-import { mayChange } from './access.ts';
+import { useMayChange } from './access.ts';
 import { RelationDialog } from './relation-dialog.tsx';
 import { type RelationSide, relationSides, sideOf } from './relation-sides.ts';
 
@@ -33,7 +32,7 @@ const shownMax = 8;
 export function IssueRelations({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const { data: relations = [], isError, error } = useQuery(relationsQuery(issue.key));
-  const isReadOnly = !mayChange(issue, useUser());
+  const isReadOnly = !useMayChange(issue);
   const [opened, setOpened] = useState<RelationSide>();
   const params = { id: issue.key };
   useCommands(
