@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { type ProjectAccess, unseenEvents } from '../issue-core/project-access.ts';
 import { accessChangedText, type StreamedEvent } from './streamed-event.ts';
 
 /** The reasons for the end of a stream. */
@@ -33,6 +34,8 @@ interface EventStreamOptions {
   unseen: ReadonlySet<string>;
 }
 
+/** A project that is younger was made for its members: others did not see it before. More than clocks may differ. */
+const neverSeenMs = 60_000;
 /** How long an ended stream waits for a client that does not read, in milliseconds. */
 const endMs = 1_000;
 
@@ -71,12 +74,19 @@ export class EventStream {
     return !this.#unseen.has(event.projectId) && (this.#matches?.(event) ?? true);
   }
 
-  /** Sends no further events of these projects. Tells the client if they are others than before. */
-  see(unseen: ReadonlySet<string>): void {
+  /**
+   * Sends no further events of projects that the person does not see. Tells the client if the person sees others than before, but
+   * nothing of a project that the person has never seen.
+   */
+  see(access: ProjectAccess): void {
     const before = this.#unseen;
-    this.#unseen = unseen;
-    if (unseen.size !== before.size || [...unseen].some((id) => !before.has(id)))
-      this.send(accessChangedText);
+    this.#unseen = unseenEvents(access.scope);
+    const wasSeen = (id: string) => {
+      const createdAt = access.restricted(id)?.createdAt.getTime() ?? 0;
+      return !before.has(id) && Date.now() - createdAt > neverSeenMs;
+    };
+    const isOther = [...this.#unseen].some(wasSeen) || [...before].some((id) => !this.#unseen.has(id));
+    if (isOther) this.send(accessChangedText);
   }
 
   /** The number of bytes that the operating system has not accepted yet. */

@@ -9,7 +9,6 @@ import {
   unavailableProblem,
 } from '@tessera/service-kit';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
-import { unseenEvents } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { EventSignal } from './event-signal.ts';
 import { EventStream, type StreamEnd, type StreamOwner } from './event-stream.ts';
@@ -258,7 +257,7 @@ export class EventStreams {
       for (const { index, reason } of ended) streams[index]?.end(reason);
       const people = streams.map(({ owner: { identityId: id, isStaff } }) => ({ id, isStaff }));
       const accesses = await this.#options.access.ofMany(people);
-      for (const [index, { scope }] of accesses.entries()) streams[index]?.see(unseenEvents(scope));
+      for (const [index, access] of accesses.entries()) streams[index]?.see(access);
     } catch (err) {
       this.#options.logger.warn({ err }, 'could not check the owners of the streams');
     } finally {

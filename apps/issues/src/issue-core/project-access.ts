@@ -27,6 +27,7 @@ export function unseenEvents({ hidden, own }: ReadScope): ReadonlySet<string> {
 export interface RestrictedProject {
   id: string;
   visibility: Exclude<ProjectVisibility, 'everyone'>;
+  createdAt: Date;
   role: ProjectRole | undefined;
 }
 
@@ -34,7 +35,10 @@ export interface RestrictedProject {
 export type Sight = 'all' | 'own' | 'none';
 
 /** Decides what a person sees of a project. `sightOf` in issue-store/sight.sql.ts decides the same for people other than the reader. */
-export function sightOf({ visibility, role }: Omit<RestrictedProject, 'id'>, isStaff: boolean): Sight {
+export function sightOf(
+  { visibility, role }: Pick<RestrictedProject, 'visibility' | 'role'>,
+  isStaff: boolean,
+): Sight {
   if (role !== undefined || (isStaff && visibility !== 'sealed')) return 'all';
   return visibility === 'reporters' ? 'own' : 'none';
 }
