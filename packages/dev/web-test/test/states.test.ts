@@ -156,7 +156,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await page.getByRole('region', { name: 'Another person has changed the title' }).waitFor();
     await check('a conflict');
     await page.goto('/issues');
-    await page.getByRole('link', { name: 'Theirs', exact: true }).focus();
+    await page.locator(`#issue-${own}`).focus();
     await page.keyboard.press('Space');
     await page.getByRole('dialog', { name: own }).getByText('No description').waitFor();
     await check('a peek');
