@@ -282,6 +282,14 @@ describe.each(visibilities)('an issue of a project whose visibility is %s', (vis
 
   it('is in no count, no bulk result, no list of people and no delivery of those who do not see it', async () => {
     const { people, issue, key, words } = world;
+    const told = await app.sql(
+      `SELECT DISTINCT identity_id AS id FROM notifications n JOIN events e ON e.id = n.event_id
+        WHERE issue_id = $1 AND e.at > (SELECT max(at) FROM project_activity WHERE field = 'visibility')`,
+      [issue.id],
+    );
+    const toldKinds = kinds.filter((kind) => told.some(({ id }) => id === people[kind].id));
+    expect(toldKinds.filter((kind) => blind.includes(kind))).toEqual([]);
+    expect(toldKinds).toContain('member');
     const readers = await people.member.get(`/api/v1/users/?can_read=${issue.id}`).expect(200);
     const ids = readers.body.map(({ id }: { id: string }) => id);
     for (const kind of kinds)
@@ -315,14 +323,6 @@ describe.each(visibilities)('an issue of a project whose visibility is %s', (vis
         'cannot_read',
       );
     }
-    const told = await app.sql(
-      `SELECT DISTINCT identity_id AS id FROM notifications n JOIN events e ON e.id = n.event_id
-        WHERE issue_id = $1 AND e.at > (SELECT max(at) FROM project_activity WHERE field = 'visibility')`,
-      [issue.id],
-    );
-    const toldKinds = kinds.filter((kind) => told.some(({ id }) => id === people[kind].id));
-    expect(toldKinds.filter((kind) => blind.includes(kind))).toEqual([]);
-    expect(toldKinds).toContain('member');
     const rows = await app.sql(
       'SELECT DISTINCT e.description FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.subject_id = $1 AND d.event_at > (SELECT max(at) FROM project_activity WHERE field = $2)',
       [issue.id, 'visibility'],

@@ -37,7 +37,7 @@ describe('POST /api/v1/issues/', () => {
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       number: expect.any(Number),
       key: `ISS-${issue.number}`,
-      project: { id: expect.any(String), key: 'ISS', name: 'Default project' },
+      project: { id: expect.any(String), key: 'ISS', name: 'Default project', visibility: 'everyone' },
       title: 'Printer',
       description: 'It does **not** print.',
       description_truncated: false,

@@ -169,7 +169,16 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   getImport: (client) => client.importState(),
   backfillSyncs: (client) => client.backfill({ limit: 10, dry_run: true }),
   listUsers: (client) =>
-    drain(client.users({ search: 'ann', is_active: true, ids: [id], issue: 'ISS-1', limit: 5 })),
+    drain(
+      client.users({
+        search: 'ann',
+        is_active: true,
+        ids: [id],
+        issue: 'ISS-1',
+        can_read: 'APP-2',
+        limit: 5,
+      }),
+    ),
   getMe: (client) => client.me(),
   updateMe: (client) => client.rename('Ann Lee'),
   changeMyPassword: (client) => client.changePassword('paper boat in the harbour', 'a lighthouse'),

@@ -15,7 +15,11 @@ export type ProjectMember = z.infer<typeof projectMemberSchema>;
 
 /** PUT /api/v1/projects/{key}/members/{user_id}/ */
 export const putProjectMemberSchema = z
-  .object({ role: z.enum(projectRoles, { error: `must be one of ${projectRoles.join(', ')}` }) })
+  .object({
+    role: z
+      .enum(projectRoles, { error: `must be one of ${projectRoles.join(', ')}` })
+      .describe('What the person may do.'),
+  })
   .meta({ id: 'PutProjectMember' });
 
 /** The kinds of entries in the history of a project. */
