@@ -86,6 +86,8 @@ async function create(clients: ClientService, options: Options): Promise<unknown
     require_pkce: options['without-pkce'] ? false : undefined,
     is_first_party: options['third-party'] ? false : undefined,
   });
+  if (kind === 'public' && options['secret-file'] !== undefined)
+    throw new UsageError('--secret-file is not for a public client, which has no secret');
   const credentials = await credentialsOf(options);
   const known = await findKnown(clients, credentials.id);
   if (known !== undefined) return known;
@@ -117,10 +119,18 @@ async function findKnown(clients: ClientService, id: string | undefined) {
   }
 }
 
+async function readSecret(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--secret-file cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
 async function credentialsOf({ 'client-id': id, 'secret-file': file }: Options): Promise<GivenCredentials> {
   if (id !== undefined && uuid().safeParse(id).data !== id)
     throw new UsageError('--client-id must be a UUID in lower case');
-  const secret = file === undefined ? undefined : (await readFile(file, 'utf8')).trim();
+  const secret = file === undefined ? undefined : (await readSecret(file)).trim();
   if (secret !== undefined && !/^[\x21-\x7e]{32,512}$/.test(secret))
     throw new UsageError('The secret in --secret-file must be 32 to 512 visible ASCII characters');
   return { id, secret };

@@ -82,6 +82,11 @@ describe('the command line', () => {
     [['create', '--force'], "Unknown option '--force'"],
     [['create', '--name', 'Wiki'], 'create requires --name and --kind'],
     [[...wiki, '--client-id', 'wiki'], '--client-id must be a UUID in lower case'],
+    [[...wiki, '--secret-file', '/nowhere'], '--secret-file cannot be read: ENOENT'],
+    [
+      [...wiki, '--kind', 'public', '--secret-file', '/nowhere'],
+      '--secret-file is not for a public client, which has no secret',
+    ],
   ])('exits with 2 for %j', async (args, problem) => {
     const stderr = `${problem}. See "node dist/clients-cli.js --help".\n`;
     expect(await run(args)).toEqual({ code: 2, stdout: '', stderr });

@@ -129,6 +129,7 @@ describe('POST /internal/clients', () => {
   it.each<[string, object, string[]]>([
     ['a long redirect URI', { redirect_uris: [`${redirectUri}${'a'.repeat(2000)}`] }, ['redirect_uris.0']],
     ['no redirect URI', { redirect_uris: [] }, ['redirect_uris']],
+    ['a parameter of the response', { redirect_uris: [`${redirectUri}?code=1`] }, ['redirect_uris.0']],
     [
       'too many',
       { redirect_uris: Array.from({ length: 21 }, (_, n) => `${redirectUri}${n}`) },

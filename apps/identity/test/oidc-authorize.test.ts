@@ -121,6 +121,8 @@ describe('a request that cannot go back to the application', () => {
     ['http://127.0.0.1/callback', true],
     ['http://[::1]:9/callback', true],
     ['com.example.app:/callback', true],
+    ['http://127.0.0.1:99999/callback', false],
+    ['http://127.0.0.1:0/callback', false],
     ['http://127.0.0.1:51004/other', false],
     ['http://localhost:51004/callback', false],
     ['http://127.0.0.1.evil.example/callback', false],

@@ -46,6 +46,7 @@ describe('the session of a browser', () => {
     expect(await isPage({ prompt: 'login' })).toBe(true);
     expect(await isPage({ prompt: 'select_account' })).toBe(true);
     expect(await isPage({ max_age: '10000' })).toBe(false);
+    expect(await isPage({ max_age: '99999999999' })).toBe(false);
     await app.sql(`UPDATE sso_sessions SET auth_time = auth_time - interval '20 seconds'`);
     expect(await isPage({ max_age: '10' })).toBe(true);
     expect(await isPage({ max_age: '0' })).toBe(true);
@@ -232,10 +233,22 @@ describe('the sign-in page', () => {
     expect(choose.text).toContain('name="new_password"');
     expect(choose.text).not.toContain(password);
     expect((await browser.submit(choose, { ...someone, new_password: 'short' })).status).toBe(422);
+    const empty = await browser.submit(choose, { ...someone, new_password: '' });
+    expect([empty.status, empty.text.includes('role="alert"')]).toEqual([422, true]);
     const next = aPassword();
     const done = await browser.submit(choose, { ...someone, new_password: next });
     expect(nextOf(done).searchParams.get('code')).not.toBeNull();
     expect((await browser.submit(page, { ...someone, password: next })).status).toBe(200);
+  });
+
+  it('refuses a text that no account has like another wrong one', async () => {
+    const page = await open({});
+    const browser = new TestBrowser(app);
+    const wrong = await browser.submit(page, { ...person, password: 'wrong' });
+    const long = await browser.submit(page, { ...person, password: 'x'.repeat(4_097) });
+    const messageOf = ({ text }: { text: string }) => /role="alert"[^]*?<\/p>/.exec(text)?.[0];
+    expect([long.status, messageOf(long)]).toEqual([422, messageOf(wrong)]);
+    expect(messageOf(await browser.submit(page, { email: '', password: '' }))).not.toBe(messageOf(wrong));
   });
 
   it('without an application signs in, and shows who is signed in', async () => {

@@ -128,6 +128,15 @@ describe('the exchange of a code', () => {
   it('accepts forms only, of at most 16 KiB, with each parameter once', async () => {
     const post = () => app.http.post('/oidc/token').set('Authorization', basic(client));
     await post().send({ grant_type: 'authorization_code' }).expect(415);
+    // Other clients give each body a type.
+    const headers = { Authorization: basic(client) };
+    const untyped = await fetch(`${app.url}/oidc/token`, {
+      method: 'POST',
+      headers,
+      body: Buffer.from('code=x'),
+    });
+    expect(untyped.status).toBe(415);
+    expect(await untyped.text()).toContain('must be application/x-www-form-urlencoded');
     await post()
       .type('form')
       .send(`code=${'x'.repeat(17_000)}`)

@@ -15,6 +15,8 @@ export function isRegisteredRedirect({ kind, redirectUris }: Client, sent: strin
 }
 
 function withoutPort(uri: string): string | undefined {
+  // A port beyond 65,535 is no URL, and on port 0 no program listens.
+  if (!URL.canParse(uri) || new URL(uri).port === '0') return undefined;
   const [, host, rest] = loopbackUri.exec(uri) ?? [];
   return host === undefined ? undefined : `${host}${rest}`;
 }

@@ -201,10 +201,12 @@ function readPrompt(values: Parameters): Set<string> {
   return prompt;
 }
 
+/** The greatest integer of the database, more than 68 years. */
+const maxAgeMax = 2 ** 31 - 1;
+
 function readMaxAge(values: Parameters): number | null {
   const text = values.get('max_age');
   if (text === undefined) return null;
-  if (!/^\d{1,9}$/.test(text))
-    throw new RequestError('invalid_request', 'max_age must be a number of seconds.');
-  return Number(text);
+  if (!/^\d+$/.test(text)) throw new RequestError('invalid_request', 'max_age must be a number of seconds.');
+  return Math.min(Number(text), maxAgeMax);
 }

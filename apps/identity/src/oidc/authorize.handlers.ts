@@ -28,6 +28,9 @@ export interface SignInPageDependencies {
 /** How an answer reaches the application: by a redirect after a GET, by a page after a form. */
 type Leave = (to: string) => void;
 
+// Empty fields of a form count as absent, so the form says what it asks for.
+const [stepField, newPasswordStep] = ['step', 'new_password'] as const;
+
 const fieldsOf = ({ parameters }: AuthorizationRequest, subject: string | undefined) => [
   ['request', carry(parameters, subject)] as const,
 ];
@@ -147,8 +150,9 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
     if (read === undefined) return;
     const { leave, wanted } = read;
     const given = readCredentials(form);
-    if (given === undefined) {
-      refuseSignIn(request, response, wanted, form, { error: { code: 'incomplete' }, status: 422 });
+    const choosesNothing = form.get(stepField) === newPasswordStep && !form.has('new_password');
+    if (given === undefined || choosesNothing) {
+      refuseSignIn(request, response, wanted, form, incompleteRefusal(form, choosesNothing));
       return;
     }
     const { header, hash } = cookie.create();
@@ -183,7 +187,12 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
       email: form.get('email')?.slice(0, 320) ?? '',
     };
     const page = choosesPassword
-      ? newPasswordPage({ ...view, minLength: dependencies.passwordMinLength, error })
+      ? newPasswordPage({
+          ...view,
+          fields: [...view.fields, [stepField, newPasswordStep]],
+          minLength: dependencies.passwordMinLength,
+          error,
+        })
       : signInPage({ ...view, error: error as SignInError | undefined });
     browser.sendForm(response, context, status, page);
   };
@@ -247,6 +256,15 @@ interface Refusal {
   retryAfter?: string | undefined;
   /** Whether the page asks for another password. */
   choosesPassword?: boolean;
+}
+
+/** What is missing in a form, or that a text which no account has was entered. */
+function incompleteRefusal(form: Parameters, choosesNothing: boolean): Refusal {
+  if (choosesNothing) return { status: 422, error: { code: 'too_short' }, choosesPassword: true };
+  const isFilled = [form.get('email'), form.get('password')].every(
+    (text) => text !== undefined && text !== '',
+  );
+  return { status: 422, error: { code: isFilled ? 'invalid_grant' : 'incomplete' } };
 }
 
 /** The page of a refused sign-in; undefined for an error that is not about the sign-in. */

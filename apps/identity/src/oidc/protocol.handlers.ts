@@ -28,7 +28,13 @@ const readFormBody = readBody({ form: true }, { limitBytes: bodyBytes });
 
 /** Reads the form of a request. JSON is refused, because these endpoints are those of the standard. */
 export async function readFormOf(request: IncomingMessage, response: ServerResponse): Promise<Parameters> {
-  if (request.headers['content-type'] !== undefined && !isForm(request))
+  const {
+    'content-type': type,
+    'content-length': length = '0',
+    'transfer-encoding': coding,
+  } = request.headers;
+  const hasBody = length !== '0' || coding !== undefined;
+  if ((type !== undefined || hasBody) && !isForm(request))
     throw new ProblemError({
       status: 415,
       code: 'unsupported_media_type',

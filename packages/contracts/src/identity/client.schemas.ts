@@ -47,6 +47,14 @@ const redirectUri = uri(
   'must be an absolute URI without fragment and wildcard: https, http on a loopback address, or a private scheme with a dot',
 );
 
+// The parameters of a response, which a client must not find twice (RFC 6749 3.1).
+const responseParameters = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri'];
+const answeredUri = redirectUri.refine(
+  (value) =>
+    !URL.canParse(value) || responseParameters.every((name) => !new URL(value).searchParams.has(name)),
+  { error: `must not have a parameter of the response: ${responseParameters.join(', ')}` },
+);
+
 const backchannelUri = uri(
   (value) => isHttps(value) || loopbackUri.test(value),
   'must be an absolute URI without fragment: https, or http on a loopback address',
@@ -76,7 +84,7 @@ const publicKeySet = z
 
 const members = {
   name: oneLine(100).check(isVisibleName()),
-  redirect_uris: distinct(redirectUri, redirectUrisMax),
+  redirect_uris: distinct(answeredUri, redirectUrisMax),
   post_logout_redirect_uris: distinct(redirectUri, redirectUrisMax),
   backchannel_logout_uri: backchannelUri.nullable(),
   scopes: distinct(z.enum(clientScopes), clientScopes.length),
