@@ -20,7 +20,7 @@ const withoutTracker = {
 const issueColumns = `
   i.id, i.number, i.title, i.description, i.priority, i.status, i.reporter_id, reporter.username AS reporter, i.assignee_id,
   assignee.username AS assignee, i.comments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at,
-  i.due_on::text AS due_on, project.id AS project_id, project.key AS project_key, project.name AS project_name`;
+  i.due_on::text AS due_on, project.id AS project_id, project.key AS project_key, project.name AS project_name, project.visibility AS project_visibility`;
 const joins = `
   JOIN projects project ON project.id = i.project_id
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
@@ -107,6 +107,7 @@ function present(
       id: issue.project_id,
       key: issue.project_key ?? defaultProjectKey,
       name: issue.project_name,
+      visibility: issue.project_visibility,
     },
     title: issue.title,
     description,
