@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectRole, ProjectVisibility } from '@tessera/contracts';
 import { issuesPaths } from '@tessera/contracts/requests';
-import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
 import { type Sight, sightOf } from '../src/issue-core/project-access.ts';
@@ -341,19 +340,6 @@ describe.each(visibilities)('an issue of a project whose visibility is %s', (vis
       const isSent = stream.text().includes(world.issue.id);
       expect([kind, isSent]).toEqual([kind, seen[visibility].includes(kind) && kind !== 'reporter']);
     }
-    const { outsider, removed, manager } = world.people;
-    const [told, untold] = [await openStream(app.url, removed), await openStream(app.url, outsider)];
-    const isTold = (stream: OpenedStream) => stream.text().includes('access.changed');
-    const key = `N${randomBytes(4).toString('hex')}`.toUpperCase();
-    await manager.post('/api/v1/projects/', { key, name: 'New' }).expect(201);
-    const member = `/api/v1/projects/${world.key}/members/${removed.id}/`;
-    await manager.put(member, { role: 'viewer' }).expect(201);
-    await eventually(() => isTold(told));
-    expect(isTold(untold)).toBe(false);
-    await manager.delete(member).expect(204);
-    await manager.patch(`/api/v1/projects/${key}/`, { visibility: 'everyone' }).expect(200);
-    await eventually(() => isTold(untold));
-    for (const stream of [told, untold]) stream.close();
     const gzipped = async (kind: Kind, path: string) =>
       (await world.people[kind].get(path).set('Accept-Encoding', 'gzip')).headers['content-encoding'];
     const path = `${issuesPath}?limit=50`;

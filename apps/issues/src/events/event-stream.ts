@@ -34,8 +34,6 @@ interface EventStreamOptions {
   unseen: ReadonlySet<string>;
 }
 
-/** A project that is younger was made for its members: others did not see it before. More than clocks may differ. */
-const neverSeenMs = 60_000;
 /** How long an ended stream waits for a client that does not read, in milliseconds. */
 const endMs = 1_000;
 
@@ -74,19 +72,12 @@ export class EventStream {
     return !this.#unseen.has(event.projectId) && (this.#matches?.(event) ?? true);
   }
 
-  /**
-   * Sends no further events of projects that the person does not see. Tells the client if the person sees others than before, but
-   * nothing of a project that the person has never seen.
-   */
+  /** Sends no further events of projects that the person does not see. Tells the client if they are others than before. */
   see(access: ProjectAccess): void {
     const before = this.#unseen;
     this.#unseen = unseenEvents(access.scope);
-    const wasSeen = (id: string) => {
-      const createdAt = access.restricted(id)?.createdAt.getTime() ?? 0;
-      return !before.has(id) && Date.now() - createdAt > neverSeenMs;
-    };
-    const isOther = [...this.#unseen].some(wasSeen) || [...before].some((id) => !this.#unseen.has(id));
-    if (isOther) this.send(accessChangedText);
+    const isSame = before.size === this.#unseen.size && [...before].every((id) => this.#unseen.has(id));
+    if (!isSame) this.send(accessChangedText);
   }
 
   /** The number of bytes that the operating system has not accepted yet. */

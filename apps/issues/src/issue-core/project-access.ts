@@ -27,7 +27,6 @@ export function unseenEvents({ hidden, own }: ReadScope): ReadonlySet<string> {
 export interface RestrictedProject {
   id: string;
   visibility: Exclude<ProjectVisibility, 'everyone'>;
-  createdAt: Date;
   role: ProjectRole | undefined;
 }
 

@@ -56,8 +56,7 @@ export function rightsPage(): string {
 
 function rowOf({ name, role, isStaff = false, isReporter = false }: Caller, visibility: ProjectVisibility) {
   const [id, projectId] = ['caller', 'project'];
-  const restricted =
-    visibility === 'everyone' ? [] : [{ id: projectId, visibility, role, createdAt: new Date(0) }];
+  const restricted = visibility === 'everyone' ? [] : [{ id: projectId, visibility, role }];
   const access = new ProjectAccess(id, isStaff, restricted);
   const actor: Actor = {
     id,
