@@ -44,6 +44,7 @@ import { IssueListService } from './issue-list/issue-list.service.ts';
 import { AccessReader } from './issue-store/access-reader.ts';
 import { IssueMover } from './issue-store/move.ts';
 import { IssueReader } from './issue-store/read.ts';
+import { IssueRelater } from './issue-store/relate.ts';
 import { issueWordTables } from './issue-store/word-rewrite.ts';
 import { IssueWriter } from './issue-store/write.ts';
 import { IssueService } from './issues/issue.service.ts';
@@ -310,7 +311,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     bulk: new IssueBulkService({ writer, people, labels, projects, access }),
     presenter,
     links: new LinkService({ reader, writer, people }),
-    relations: new RelationService({ reader, writer }),
+    relations: new RelationService({ reader, relater: new IssueRelater(main) }),
     labels,
     access,
     projects,

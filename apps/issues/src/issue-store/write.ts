@@ -12,22 +12,9 @@ import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue
 import type { IssueName, IssueReference } from '../issue-core/issue-reference.ts';
 import { projectArchived } from '../issue-core/project.ts';
 import { type ReadScope, systemScope } from '../issue-core/project-access.ts';
-import {
-  oppositeOf,
-  type RelationHistoryEntry,
-  relationValue,
-  type StoredRelation,
-} from '../issue-core/relation.ts';
 import { changeComment, changeIssue, changeSilently, insertIssue } from './change.sql.ts';
 import { isAt, isReferredTo, lockIssue, lockIssues } from './issue.sql.ts';
 import { IssueReader } from './read.ts';
-import {
-  checkRelation,
-  deleteRelation,
-  insertRelation,
-  lockRelations,
-  type RelationCheck,
-} from './relation.sql.ts';
 import { type SnapshotRow, selectLocked, toSnapshots } from './snapshot.sql.ts';
 import { setWatching } from './watching.sql.ts';
 
@@ -37,18 +24,11 @@ export type Decide<Seen, Change = IssueChange> = (
   transaction: Transaction,
 ) => Promise<Change | undefined> | Change | undefined;
 
-/** A relation to write, in the direction of an issue. `assertAllowed` may throw. */
-export interface WantedRelation extends Pick<StoredRelation, 'kind' | 'direction'> {
-  /** The person may not change the other issue. */
-  isGuest: boolean;
-  assertAllowed: (check: RelationCheck) => void;
-}
-
 /** A locked issue of many, without its links and description. */
 export type LockedIssue = IssueWithLinks & { number: number };
 
 /**
- * With `IssueMover`, the only door through which issues, comments, links, history, watchers and events of issues are
+ * With `IssueMover` and `IssueRelater`, the only door through which issues, comments, links, history, watchers and events of issues are
  * written. A change, its history, its events and its new watchers are one statement.
  *
  * `change` and `changeComment` read, decide, and write on the condition that the issue is still at the revision that they
@@ -112,7 +92,7 @@ export class IssueWriter {
     const issue = await this.#reader.findWithLinks(reference, transaction);
     if (issue === undefined) return undefined;
     const { change, result } = await decide(issue);
-    await this.#write(issue, change, by, transaction);
+    await writeLocked(issue, change, by, transaction);
     return result;
   }
 
@@ -133,88 +113,12 @@ export class IssueWriter {
       const outcomes: { issue: LockedIssue; outcome: Outcome }[] = [];
       for (const issue of toSnapshots(rows)) {
         const { change, outcome } = decide(issue);
-        if (change !== undefined) await this.#write(issue, change, by, transaction);
+        if (change !== undefined) await writeLocked(issue, change, by, transaction);
         outcomes.push({ issue, outcome });
       }
       return outcomes;
     };
     return inTransaction(this.#database, locking, { within, timeout: 10_000 });
-  }
-
-  /**
-   * Relates an issue to another one, under the locks of all relations and of both issues, and writes the history of both.
-   * `decide` may throw. Returns the id of the relation, and whether it is new.
-   */
-  async relate(
-    reference: IssueReference,
-    other: IssueName,
-    by: ChangedBy & { actorId: string },
-    decide: (issue?: IssueWithLinks, other?: IssueWithLinks) => WantedRelation,
-  ): Promise<{ id: string; isNew: boolean }> {
-    return this.#database.$transaction(async (transaction) => {
-      const [issue, related] = await this.#lockPair(
-        [reference, { ...other, scope: reference.scope }],
-        transaction,
-      );
-      const { kind, direction, isGuest, assertAllowed } = decide(issue, related);
-      if (issue === undefined || related === undefined) throw new Error('decided without an issue');
-      const [sourceId, targetId] = direction === 'outgoing' ? [issue.id, related.id] : [related.id, issue.id];
-      const ends = { kind, sourceId, targetId, createdBy: by.actorId, guestOf: isGuest ? related.id : null };
-      const [check] = await transaction.$queryRaw<RelationCheck[]>(checkRelation(ends));
-      if (check === undefined) throw new Error('a check is one row');
-      if (check.existing !== null) return { id: check.existing, isNew: false };
-      assertAllowed(check);
-      const [row] = await transaction.$queryRaw<{ id: string }[]>(insertRelation(ends));
-      await this.#writeRelation('new', { kind, direction }, [issue, related], by, transaction);
-      return { id: row?.id ?? '', isNew: true };
-    });
-  }
-
-  /** Deletes a relation of an issue, and writes the history of both. `decide` may throw. */
-  async unrelate(
-    reference: IssueReference,
-    id: string,
-    by: ChangedBy,
-    decide: (issue: IssueWithLinks | undefined, relation: StoredRelation | undefined) => void,
-  ): Promise<void> {
-    await this.#database.$transaction(async (transaction) => {
-      await transaction.$queryRaw(lockRelations);
-      const relations = await this.#reader.findRelations(reference, transaction);
-      const relation = relations?.find((one) => one.id === id);
-      const { scope } = reference;
-      const other = relation === undefined ? [] : [{ id: relation.issueId, scope }];
-      const [issue, related] = await this.#lockPair([reference, ...other], transaction);
-      decide(issue, relation);
-      if (issue === undefined || related === undefined || relation === undefined) return;
-      await transaction.$executeRaw(deleteRelation(id));
-      await this.#writeRelation('old', relation, [issue, related], by, transaction);
-    });
-  }
-
-  async #lockPair(references: readonly [IssueReference, ...IssueReference[]], transaction: Transaction) {
-    await transaction.$queryRaw(lockRelations);
-    await transaction.$queryRaw(lockIssues(references, references[0].scope));
-    const found: (LockedIssue | undefined)[] = [];
-    for (const one of references) found.push(await this.#reader.findWithLinks(one, transaction));
-    return found;
-  }
-
-  async #writeRelation(
-    side: 'new' | 'old',
-    { kind, direction }: Pick<StoredRelation, 'kind' | 'direction'>,
-    [issue, other]: readonly [LockedIssue, LockedIssue],
-    by: ChangedBy,
-    transaction: Transaction,
-  ) {
-    const entry = (of: Pick<StoredRelation, 'direction'>, to: LockedIssue): RelationHistoryEntry => {
-      const value = relationValue({ kind, ...of }, to);
-      return side === 'new'
-        ? { kind: 'relation_added', new: value }
-        : { kind: 'relation_removed', old: value };
-    };
-    await this.#write(issue, { relations: [entry({ direction }, other)] }, by, transaction);
-    const back = { direction: oppositeOf(direction) };
-    await this.#write(other, { relations: [entry(back, issue)] }, by, transaction);
   }
 
   /**
@@ -289,13 +193,19 @@ export class IssueWriter {
     };
     return inTransaction(this.#database, locked, { within });
   }
+}
 
-  async #write(issue: IssueWithLinks, change: IssueChange, by: ChangedBy, transaction: Transaction) {
-    const write = writtenChange(issue, change, by);
-    if (write.history.length === 0) return;
-    const rows = await transaction.$queryRaw<unknown[]>(changeSilently(write));
-    if (rows.length === 0) throw new Error('a locked issue has changed');
-  }
+/** Writes a change of a locked issue with its history and events. */
+export async function writeLocked(
+  issue: IssueWithLinks,
+  change: IssueChange,
+  by: ChangedBy,
+  transaction: Transaction,
+): Promise<void> {
+  const write = writtenChange(issue, change, by);
+  if (write.history.length === 0) return;
+  const rows = await transaction.$queryRaw<unknown[]>(changeSilently(write));
+  if (rows.length === 0) throw new Error('a locked issue has changed');
 }
 
 function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy) {

@@ -14,12 +14,12 @@ import { assertFound, type IssueName, type IssueReference } from '../issue-core/
 import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
 import type { StoredRelation } from '../issue-core/relation.ts';
 import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueRelater } from '../issue-store/relate.ts';
 import type { RelationCheck } from '../issue-store/relation.sql.ts';
-import type { IssueWriter } from '../issue-store/write.ts';
 
 interface RelationServiceDependencies {
   reader: IssueReader;
-  writer: IssueWriter;
+  relater: IssueRelater;
 }
 
 interface RelationContext {
@@ -37,11 +37,11 @@ export interface RelationDraft {
 /** Lists, adds and removes relations between issues. Who may change an issue may relate it to any other one. */
 export class RelationService {
   readonly #reader: IssueReader;
-  readonly #writer: IssueWriter;
+  readonly #relater: IssueRelater;
 
-  constructor({ reader, writer }: RelationServiceDependencies) {
+  constructor({ reader, relater }: RelationServiceDependencies) {
     this.#reader = reader;
-    this.#writer = writer;
+    this.#relater = relater;
   }
 
   async list(reference: IssueReference): Promise<StoredRelation[]> {
@@ -56,7 +56,7 @@ export class RelationService {
     { precondition, requestId }: RelationContext,
   ): Promise<{ issue: IssueSnapshot; relation: StoredRelation; isNew: boolean }> {
     const by = { actorId: actor.id, requestId };
-    const { id, isNew } = await this.#writer.relate(reference, other, by, (issue, related) => {
+    const { id, isNew } = await this.#relater.relate(reference, other, by, (issue, related) => {
       const found = assertFound(issue);
       assertMay(actor, 'update', found);
       assertMatches(precondition, found);
@@ -78,7 +78,7 @@ export class RelationService {
     { precondition, requestId }: RelationContext,
   ): Promise<void> {
     const by = { actorId: actor.id, requestId };
-    await this.#writer.unrelate(reference, id, by, (issue, relation) => {
+    await this.#relater.unrelate(reference, id, by, (issue, relation) => {
       const found = assertFound(issue);
       assertMay(actor, 'update', found);
       assertMatches(precondition, found);
