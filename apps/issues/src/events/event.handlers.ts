@@ -17,7 +17,7 @@ interface EventHandlersOptions {
   events: EventFeed;
   eventStreams: Pick<EventStreams, 'open'>;
   urls: IssueUrls;
-  projects: { knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> };
+  projects: { withKnownKeys(names: readonly IssueName[], scope: ReadScope): Promise<IssueName[]> };
 }
 
 /** Maximum number of events that a request looks at, if the caller does not see those of all projects. */
@@ -25,13 +25,6 @@ const lookedMax = 5_000;
 
 /** Handlers of events. A caller gets those of projects of which they see all issues. */
 export function eventHandlers({ events, eventStreams, urls, projects }: EventHandlersOptions) {
-  // A key with a prefix that no project has or had matches no issue.
-  const onlyKnown = async (names: readonly IssueName[], scope: ReadScope) => {
-    const prefixes = names.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
-    const known = await projects.knownKeys(prefixes, scope);
-    return names.filter((one) => 'id' in one || one.prefix === undefined || known.has(one.prefix));
-  };
-
   const list: Handler<typeof listEvents, Actor> = async ({
     query: { after, limit = pageSizeMax },
     actor,
@@ -74,7 +67,7 @@ export function eventHandlers({ events, eventStreams, urls, projects }: EventHan
     const after = readCursor(headers['Last-Event-ID'], query.after);
     const named = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
     const { scope } = actor.access;
-    const issues = named && (await onlyKnown(named, scope));
+    const issues = named && (await projects.withKnownKeys(named, scope));
     const answer = { status: 200, headers: streamHeaders } as const;
     if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
     const start = await eventStreams.open({

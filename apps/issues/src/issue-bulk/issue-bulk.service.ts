@@ -21,7 +21,7 @@ import type { IssueWriter, LockedIssue } from '../issue-store/write.ts';
 interface IssueBulkServiceDependencies {
   writer: IssueWriter;
   people: PersonResolver;
-  projects: { knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> };
+  projects: { withKnownKeys(names: readonly IssueName[], scope: ReadScope): Promise<IssueName[]> };
   labels: { resolve(references: readonly LabelReference[], field: string): Promise<IssueLabel[]> };
   access: Pick<AccessReader, 'ofMirrored'>;
 }
@@ -80,17 +80,15 @@ export class IssueBulkService {
   ): Promise<BulkOutcome[]> {
     const { writer, projects } = this.#dependencies;
     const { scope } = actor.access;
-    const prefixes = names.flatMap((one) => ('number' in one ? (one.prefix ?? []) : []));
-    const known = await projects.knownKeys(prefixes, scope);
-    const isKnown = (one: IssueName) => 'id' in one || one.prefix === undefined || known.has(one.prefix);
+    const known = new Set(await projects.withKnownKeys(names, scope));
     const by = { actorId: actor.id, requestId };
     const decide = (issue: LockedIssue) => planOne(actor, issue, change);
     const outcomes = new Map<string | number, BulkOutcome>();
-    for (const { issue, outcome } of await writer.changeAll(names.filter(isKnown), scope, by, decide, within))
+    for (const { issue, outcome } of await writer.changeAll([...known], scope, by, decide, within))
       outcomes.set(issue.id, outcome).set(issue.number, outcome);
     const notFound: BulkOutcome = { outcome: 'refused', code: 'issue_not_found' };
     return names.map((one) =>
-      isKnown(one) ? (outcomes.get('id' in one ? one.id : one.number) ?? notFound) : notFound,
+      known.has(one) ? (outcomes.get('id' in one ? one.id : one.number) ?? notFound) : notFound,
     );
   }
 }

@@ -4,7 +4,11 @@ import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
 import { assertMay, assertMayCreateIn, assertMayManage } from '../issue-core/issue-access.ts';
-import { assertFound as assertIssueFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import {
+  assertFound as assertIssueFound,
+  type IssueName,
+  type IssueReference,
+} from '../issue-core/issue-reference.ts';
 import { defaultProjectId, type Project, projectArchived } from '../issue-core/project.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
@@ -84,9 +88,15 @@ export class ProjectService {
     return project;
   }
 
-  /** Returns those of the keys that a project of a scope has or had. */
-  async knownKeys(keys: readonly string[], scope: ReadScope): Promise<ReadonlySet<string>> {
-    return new Set(keys.length === 0 ? [] : await this.#repository.knownKeys(keys, scope));
+  /** Returns the names of issues without those with a key that no project of a scope has or had: they lead to none. */
+  async withKnownKeys(names: readonly IssueName[], scope: ReadScope): Promise<IssueName[]> {
+    const keyOf = (name: IssueName) => ('number' in name ? name.prefix : undefined);
+    const keys = names.flatMap((name) => keyOf(name) ?? []);
+    const known = new Set(keys.length === 0 ? [] : await this.#repository.knownKeys(keys, scope));
+    return names.filter((name) => {
+      const key = keyOf(name);
+      return key === undefined || known.has(key);
+    });
   }
 
   /**
