@@ -56,26 +56,26 @@ function seen(scope: NotificationReader): Prisma.Sql[] {
  * row without a notification.
  */
 export function selectNotifications(
-  { readerId: identityId, ...reader }: NotificationReader,
+  reader: NotificationReader,
   { isUnread, state, reasons, issue }: NotificationFilters,
   { limit, after }: NotificationPage,
 ): Prisma.Sql {
   const conditions = [
-    Prisma.sql`n.identity_id = ${identityId}::uuid`,
+    Prisma.sql`n.identity_id = ${reader.readerId}::uuid`,
     ...(isUnread === undefined ? [] : [isUnread ? unread : Prisma.sql`n.read_at IS NOT NULL`]),
     ...(state === undefined ? [] : [states[state]]),
     ...(reasons === undefined ? [] : [Prisma.sql`n.reason = ANY(${[...reasons]}::text[])`]),
     // Those who are concerned have an index of their own.
     ...(reasons === undefined || reasons.includes('watching') ? [] : [Prisma.sql`n.reason <> 'watching'`]),
     ...(issue === undefined ? [] : [isReferredTo(issue)]),
-    ...seen({ readerId: identityId, ...reader }),
+    ...seen(reader),
     ...(after === undefined ? [] : [Prisma.sql`n.place < ${after.place}::bigint`]),
   ];
   return Prisma.sql`
     SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, ${projectKeyOf('i')} AS "projectKey", i.title,
            n.actor_id AS "actorId", actor.names AS "actorName", n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
            n.read_at AS "readAt", n.done_at AS "doneAt", n.snoozed_until AS "snoozedUntil"
-      FROM (${countUnread({ readerId: identityId, ...reader })}) unread
+      FROM (${countUnread(reader)}) unread
       LEFT JOIN LATERAL (
         SELECT * FROM notifications n WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY n.place DESC LIMIT ${limit}
       ) n ON true
