@@ -1,9 +1,8 @@
 import type { Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
-import { type FoundIssue, useFoundIssues } from '../issue-list/found-issues.ts';
+import { type FoundIssue, FoundIssueText, useFoundIssues } from '../issue-list/found-issues.tsx';
 import { Choices } from '../people/choices.tsx';
 import { Dialog } from '../shell/dialog.tsx';
-import { StatusMark } from '../shell/icons.tsx';
 import { type RelationSide, relationSides } from './relation-sides.ts';
 
 interface RelationDialogProps {
@@ -57,20 +56,10 @@ export function RelationDialog({ issue, side, onSide, onChoose, onClose }: Relat
         </label>
         <Choices
           label="Issue"
-          options={others.map(({ id, key, title, status }) => ({
-            value: id,
-            name: `${key} ${title}`,
-            content: (
-              <>
-                <span className="muted">{key}</span>
-                <span className="palette-title" dir="auto">
-                  {title}
-                </span>
-                <span className="palette-keys">
-                  <StatusMark status={status} />
-                </span>
-              </>
-            ),
+          options={others.map((one) => ({
+            value: one.id,
+            name: `${one.key} ${one.title}`,
+            content: <FoundIssueText issue={one} />,
           }))}
           selected={[]}
           isPending={isPending}

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
 import { findPeople } from '../http/api.ts';
-import { useFoundIssues } from '../issue-list/found-issues.ts';
+import { useFoundIssues } from '../issue-list/found-issues.tsx';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { StatusMark } from '../shell/icons.tsx';

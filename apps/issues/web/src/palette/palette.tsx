@@ -3,11 +3,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useState } from 'react';
 import { findPeople } from '../http/api.ts';
-import { useFoundIssues } from '../issue-list/found-issues.ts';
+import { FoundIssueText, useFoundIssues } from '../issue-list/found-issues.tsx';
 import { personName } from '../messages.ts';
 import { type Command as PageCommand, shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
-import { StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
 import { useSettled } from '../shell/use-settled.ts';
 
@@ -114,15 +113,9 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
             ))}
           {issues.length > 0 && (
             <Command.Group heading={words === '' ? 'Recent' : 'Issues found'}>
-              {issues.map(({ key, title, status }) => (
-                <Command.Item key={key} value={key} onSelect={open(key)}>
-                  <span className="muted">{key}</span>
-                  <span className="palette-title" dir="auto">
-                    {title}
-                  </span>
-                  <span className="palette-keys">
-                    <StatusMark status={status} />
-                  </span>
+              {issues.map((issue) => (
+                <Command.Item key={issue.key} value={issue.key} onSelect={open(issue.key)}>
+                  <FoundIssueText issue={issue} />
                 </Command.Item>
               ))}
             </Command.Group>

@@ -102,7 +102,7 @@ export function ProjectForm({ project, onSaved }: ProjectFormProps) {
       <p className="muted">
         {isDefault
           ? 'The key of the default project is a setting of the service, and everyone reads it.'
-          : `Its issues are ${values.key || 'APP'}-1, ${values.key || 'APP'}-2 and so on. A key is taken for ever, so that links never break.`}
+          : `Its issues have keys such as ${values.key || 'APP'}-42. A key is taken for ever, so that links never break.`}
       </p>
       {!isDefault && (
         <fieldset className="visibilities">

@@ -1,7 +1,5 @@
 import type { Project, ProjectRole, ProjectVisibility } from '@tessera/contracts';
 
-export const visibilities = ['everyone', 'reporters', 'members', 'sealed'] as const;
-
 /** Who reads a project, in a few words. */
 export const visibilityNames: Record<ProjectVisibility, string> = {
   everyone: 'Everyone',
@@ -9,6 +7,7 @@ export const visibilityNames: Record<ProjectVisibility, string> = {
   members: 'Members and staff',
   sealed: 'Members only',
 };
+export const visibilities = Object.keys(visibilityNames) as ProjectVisibility[];
 
 /** The same in a sentence. */
 export const visibilityTexts: Record<ProjectVisibility, string> = {
@@ -19,13 +18,12 @@ export const visibilityTexts: Record<ProjectVisibility, string> = {
   sealed: 'Only members read its issues, not even staff. If a superuser joins, the members see it.',
 };
 
-export const roles = ['viewer', 'member', 'manager'] as const;
-
 export const roleNames: Record<ProjectRole, string> = {
   viewer: 'Viewer',
   member: 'Member',
   manager: 'Manager',
 };
+export const roles = Object.keys(roleNames) as ProjectRole[];
 
 export const roleTexts: Record<ProjectRole, string> = {
   viewer: 'reads and comments',

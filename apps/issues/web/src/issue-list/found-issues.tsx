@@ -1,11 +1,27 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
 import { type IssueRow, listIssues } from '../http/api.ts';
+import { StatusMark } from '../shell/icons.tsx';
 import { useSettled } from '../shell/use-settled.ts';
 
 const found = 8;
 
 export type FoundIssue = Pick<IssueRow, 'id' | 'key' | 'title' | 'status'>;
+
+/** An issue as an option of a list of those that were found. */
+export function FoundIssueText({ issue: { key, title, status } }: { issue: FoundIssue }) {
+  return (
+    <>
+      <span className="muted">{key}</span>
+      <span className="palette-title" dir="auto">
+        {title}
+      </span>
+      <span className="palette-keys">
+        <StatusMark status={status} />
+      </span>
+    </>
+  );
+}
 
 interface FoundIssues {
   issues: readonly FoundIssue[];
