@@ -120,11 +120,9 @@ async function findKnown(clients: ClientService, id: string | undefined) {
 }
 
 async function readSecret(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`--secret-file cannot be read: ${(error as NodeJS.ErrnoException).code}`);
-  }
+  return readFile(file, 'utf8').catch((error: Error) => {
+    throw new Error(`--secret-file cannot be read: ${error.message}`, { cause: error });
+  });
 }
 
 async function credentialsOf({ 'client-id': id, 'secret-file': file }: Options): Promise<GivenCredentials> {

@@ -246,7 +246,7 @@ describe('the sign-in page', () => {
     const browser = new TestBrowser(app);
     const wrong = await browser.submit(page, { ...person, password: 'wrong' });
     const long = await browser.submit(page, { ...person, password: 'x'.repeat(4_097) });
-    const messageOf = ({ text }: { text: string }) => /role="alert"[^]*?<\/p>/.exec(text)?.[0];
+    const messageOf = ({ text }: { text: string }) => /role="alert"[\s\S]*?<\/p>/.exec(text)?.[0];
     expect([long.status, messageOf(long)]).toEqual([422, messageOf(wrong)]);
     expect(messageOf(await browser.submit(page, { email: '', password: '' }))).not.toBe(messageOf(wrong));
   });
