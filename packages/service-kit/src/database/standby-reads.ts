@@ -28,7 +28,18 @@ interface StandbyReadsOptions extends Pick<SqlClientOptions, 'sql' | 'nameOf'> {
   throughPooler: boolean;
   onRead: (server: ReadServer) => void;
   logger: Logger;
+  /** How long the standby may take; `standbyPatience` by default. */
+  patience?: StandbyPatience;
 }
+
+/** How long the standby may take, in milliseconds. */
+interface StandbyPatience {
+  /** Until it has answered a look from the background. */
+  lookMaxMs: number;
+  /** Until it has answered a read; then the primary does it again. */
+  readMaxMs: number;
+}
+const standbyPatience: StandbyPatience = { lookMaxMs: 500, readMaxMs: 1_000 };
 
 /** Which server has served a read. */
 export type ReadServer = 'standby' | 'primary';
@@ -36,23 +47,21 @@ export type ReadServer = 'standby' | 'primary';
 /** How long a read waits until the standby has replayed its position, in milliseconds, and the time between two looks. */
 const waitMaxMs = 50;
 const waitStepMs = 10;
-/** Time between two looks at both servers, in milliseconds, and how long that at the standby may take. */
+/** Time between two looks at both servers, in milliseconds. */
 const lookMs = 1_000;
-const lookMaxMs = 500;
-/** How long a read of the standby may take before the primary does it again, in milliseconds. */
-const patienceMs = 1_000;
 
 /**
  * Reads from a standby, and from the primary whenever the standby cannot serve the read: it lacks a position that the read must
  * see, is too far behind, has taken over, belongs to another database, or does not answer. A standby that failed gets no
  * read until a look from the background, once a second, has found it well again. So a lost standby costs no read more than
- * `patienceMs`, and those that come later nothing.
+ * `readMaxMs`, and those that come later nothing.
  *
  * Each connection remembers the place of its server, because one address may lead to several standbys. A read that may not be
  * served by what is remembered looks once more, with one statement. A read that waits holds no connection between two looks.
  */
 export class StandbyReads implements ReadSource {
   readonly #options: StandbyReadsOptions;
+  readonly #patience: StandbyPatience;
   readonly #trail = new PrimaryTrail();
   readonly #places = new WeakMap<pg.PoolClient, StandbyPlace>();
   readonly #stopping = new AbortController();
@@ -62,6 +71,7 @@ export class StandbyReads implements ReadSource {
 
   constructor(options: StandbyReadsOptions) {
     this.#options = options;
+    this.#patience = options.patience ?? standbyPatience;
   }
 
   /** Whether reads come from the standby. */
@@ -141,7 +151,7 @@ export class StandbyReads implements ReadSource {
     client.on('error', ignore);
     let failure: Error | undefined;
     try {
-      return await within(patienceMs, this.#readOn(client, run, after));
+      return await within(this.#patience.readMaxMs, this.#readOn(client, run, after));
     } catch (error) {
       // The read has found something to refuse.
       if (error instanceof ProblemError) throw error;
@@ -237,7 +247,7 @@ export class StandbyReads implements ReadSource {
     client.on('error', ignore);
     let failure: Error | undefined;
     try {
-      return await within(lookMaxMs, lookAtStandby(client));
+      return await within(this.#patience.lookMaxMs, lookAtStandby(client));
     } catch (error) {
       failure = error instanceof Error ? error : new Error(textOf(error));
       throw error;
