@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { createClientSchema, uuid } from '@tessera/contracts';
-import { createLogger, ProblemError, parse, runCommandLine, UsageError } from '@tessera/service-kit';
+import {
+  createLogger,
+  ProblemError,
+  parse,
+  runCommandLine,
+  UsageError,
+  unavailableWhenDatabaseIsDown,
+} from '@tessera/service-kit';
 import { presentClient, readClientSettings } from './clients/client.presenter.ts';
 import { ClientRepository } from './clients/client.repository.ts';
 import { ClientService, disabledProblem, type GivenCredentials } from './clients/client.service.ts';
@@ -218,7 +225,13 @@ process.exitCode = await runCommandLine(
 );
 
 function explain(error: unknown): string {
-  if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof ProblemError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    // Prisma's messages begin with the call of the code.
+    return unavailableWhenDatabaseIsDown(error) === undefined
+      ? message
+      : `The database is unavailable: ${message.split('\n').at(-1)}`;
+  }
   const fields = error.errors?.map(({ field, message }) => `  ${optionOf(field)} ${message}`) ?? [];
   return [error.detail, ...fields].join('\n');
 }

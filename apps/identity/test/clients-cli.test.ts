@@ -115,6 +115,15 @@ describe('the command line', () => {
     const unset = await run(['list'], {});
     expect({ ...unset, stderr: '' }).toEqual({ code: 1, stdout: '', stderr: '' });
     expect(unset.stderr).toContain('DATABASE_URL');
+    const down = await run(['list'], {
+      ...environment,
+      DATABASE_URL: 'postgresql://none:none@127.0.0.1:1/none',
+    });
+    expect(down).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: "The database is unavailable: Can't reach database server at 127.0.0.1:1\n",
+    });
     const { code, stderr } = await run([...wiki, '--secret-file', join(folder, 'missing')]);
     expect([code, stderr.split('\n').length]).toEqual([1, 2]);
     expect(stderr).toMatch(/^--secret-file cannot be read: ENOENT/);
