@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fillExamples } from '../src/examples.ts';
 import { pageProblems } from '../src/page-problems.ts';
-import { type Person, signIn, startWeb, type Web } from '../src/web.ts';
+import { type Person, signIn, signInByForm, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
@@ -32,7 +32,7 @@ describe('accessibility in both themes', () => {
       await page.goto('/sign-in');
       await page.getByLabel('E-mail').waitFor();
       await check('sign-in');
-      await signIn(page, ada);
+      await signInByForm(page, ada);
       await page.getByRole('row', { name: key }).waitFor();
       await check('list');
       await page.getByRole('button', { name: 'Assignee' }).click();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@tessera/stack/eventually';
 import { startOtherOrigin } from '../src/other-origin.ts';
-import { type Person, password, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { type Person, password, signInByForm, startWeb, type WatchedPage, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
@@ -123,7 +123,7 @@ describe('cross-site request forgery', () => {
     ['another site', () => others.onAnotherSite, forged, false],
   ])('from %s', async (_name, urlOf, expected, sendsCookie) => {
     const opened = await web.open();
-    await signIn(opened.page, ada);
+    await signInByForm(opened.page, ada);
     const seen: Record<string, unknown> = {};
     for (const [way, [method, path, script]] of Object.entries(ways)) {
       const page = await opened.page.context().newPage();
@@ -171,7 +171,7 @@ describe('the cookie', () => {
     const { page } = opened;
     const fixed = randomBytes(32).toString('base64url');
     await page.context().addCookies([{ name: 'tessera', value: fixed, url: web.url }]);
-    await signIn(page, ada);
+    await signInByForm(page, ada);
     const cookie = await cookieOf(opened);
     expect(cookie).toMatchObject({
       name: 'tessera',
@@ -199,7 +199,7 @@ describe('the cookie', () => {
     if (secure === undefined) throw new Error('There is no second replica.');
     await secure.start({ PUBLIC_BASE_URL: secure.url.replace('http:', 'https:') });
     const opened = await web.open({ baseURL: secure.url });
-    await signIn(opened.page, ada);
+    await signInByForm(opened.page, ada);
     await opened.page.getByRole('main').waitFor();
     expect(await cookieOf(opened)).toMatchObject({
       name: '__Host-tessera',
@@ -218,7 +218,7 @@ describe('a session', () => {
     const { key } = await ada.api.create({ title: 'Typed during an outage' });
     const opened = await web.open();
     const { page } = opened;
-    await signIn(page, ada, `/issues/${key}`);
+    await signInByForm(page, ada, `/issues/${key}`);
     const before = await cookieOf(opened);
     await page.getByLabel('Comment').fill('Typed before the outage');
     const [identity] = web.stack.identities;
@@ -252,7 +252,7 @@ describe('a session', () => {
     const eve = await web.createPerson('eve', 'Eve Holt');
     const { key } = await eve.api.create({ title: 'Of a person with a new password' });
     const { page, problems, close } = await web.open();
-    await signIn(page, eve, `/issues/${key}`);
+    await signInByForm(page, eve, `/issues/${key}`);
     const other = await page.context().newPage();
     await other.goto(`${web.url}/issues`);
     await other.getByText('Of a person with a new password').waitFor();
@@ -294,7 +294,7 @@ describe('a session', () => {
       .getByRole('alert')
       .filter({ hasText: /too many/i })
       .waitFor();
-    await signIn(owner.page, max);
+    await signInByForm(owner.page, max);
     await owner.page.getByRole('main').waitFor();
     expect(owner.problems).toEqual([]);
     await Promise.all([attacker.close(), owner.close()]);

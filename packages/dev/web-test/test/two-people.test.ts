@@ -4,6 +4,7 @@ import {
   type Person,
   password,
   signIn,
+  signInByForm,
   startWeb,
   type WatchedPage,
   type Web,
@@ -30,7 +31,7 @@ const comment = (tab: Page) => tab.getByLabel('Comment', { exact: true });
 async function signInBeside({ page }: WatchedPage, person: Person, path = '/issues'): Promise<Page> {
   await page.context().clearCookies();
   const tab = await page.context().newPage();
-  await signIn(tab, person, path);
+  await signInByForm(tab, person, path);
   await tab.getByLabel(`Account of ${person === ada ? 'Ada Lovelace' : 'Bob Kaplan'}`).waitFor();
   return tab;
 }

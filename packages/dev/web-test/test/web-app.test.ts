@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { fillExamples } from '../src/examples.ts';
-import { type Person, password, signIn, startWeb, type Web } from '../src/web.ts';
+import { type Person, password, signIn, signInByForm, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
@@ -40,8 +40,10 @@ describe('sign-in', () => {
 
   it('does not follow a target on another site', async () => {
     for (const next of ['//evil.example/issues', '/issues/..//evil.example', 'https://[/issues']) {
-      const page = await web.openAs(ada, `/sign-in?next=${encodeURIComponent(next)}`);
+      const { page, close } = await web.open();
+      await signInByForm(page, ada, `/sign-in?next=${encodeURIComponent(next)}`);
       expect(page.url()).toBe(`${web.url}/issues`);
+      await close();
     }
   });
 
@@ -71,7 +73,7 @@ describe('sign-in', () => {
       await page.getByRole('heading', { name: 'Sign in to Tessera' }).waitFor();
     };
     const draft = async (text: string) => {
-      await signIn(page, ada, `/issues/${own}`);
+      await signInByForm(page, ada, `/issues/${own}`);
       expect(await field.inputValue()).toBe('');
       await field.fill(text);
       await page.getByText('Draft saved').waitFor();
@@ -82,7 +84,7 @@ describe('sign-in', () => {
     await page.goto('/settings/account');
     await page.getByLabel('Keep drafts on this computer').check();
     await leave();
-    await signIn(page, ada, `/issues/${own}`);
+    await signInByForm(page, ada, `/issues/${own}`);
     await page.getByText('Draft restored').waitFor();
     expect(await field.inputValue()).toBe('Kept on purpose');
     await close();
