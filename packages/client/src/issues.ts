@@ -27,6 +27,7 @@ import type {
   Link,
   LinkRelation,
   LinkType,
+  ListableIssue,
   Notification,
   NotificationReason,
   NotificationState,
@@ -127,7 +128,7 @@ export interface IssueFilters {
   ordering?: readonly (OrderingField | `-${OrderingField}`)[];
 }
 
-/** The members of each listed issue; all by default. */
+/** The members of each listed issue; by default all but those that depend on other issues. */
 interface Fields<Field extends IssueField> {
   fields?: readonly Field[];
 }
@@ -139,7 +140,7 @@ interface PageFilters extends IssueFilters {
 }
 
 type ListedPage<Field extends IssueField> = Omit<IssuePage, 'results'> & {
-  results: Pick<IssueSummary, Field>[];
+  results: Pick<ListableIssue, Field>[];
 };
 
 interface Timeline extends PageSize {
@@ -162,6 +163,8 @@ export interface RelationDraft {
   direction?: RelationDirection;
   /** The id, the key or the number of the other issue. */
   issue: string;
+  /** With `parent`: takes the place of the parent that the part has. */
+  replace?: boolean;
 }
 
 /** At most one of `assignee_id` and `assignee_email`. */
@@ -248,22 +251,22 @@ export class IssuesClient {
    * Iterates over the matching issues, newest first by default. Reads further pages on demand. With `fields`, each issue
    * has only these members.
    */
-  list<Field extends IssueField = IssueField>(
+  list<Field extends IssueField = keyof IssueSummary>(
     filters: IssueFilters & PageSize & Fields<Field> = {},
     options?: CallOptions,
-  ): AsyncGenerator<Pick<IssueSummary, Field>, void> {
+  ): AsyncGenerator<Pick<ListableIssue, Field>, void> {
     const pages: AsyncGenerator<unknown> = this.#api.pages('listIssues', {
       query: listQuery(filters),
       ...options,
     });
-    return pages as AsyncGenerator<Pick<IssueSummary, Field>, void>;
+    return pages as AsyncGenerator<Pick<ListableIssue, Field>, void>;
   }
 
   /**
    * Reads one page of the matching issues, with their count. `cursor`: that of the `next` of the previous page, which
    * pages beyond 10,000 issues need.
    */
-  async page<Field extends IssueField = IssueField>(
+  async page<Field extends IssueField = keyof IssueSummary>(
     filters: PageFilters & Fields<Field> = {},
     options?: CallOptions,
   ): Promise<ListedPage<Field>> {
@@ -275,7 +278,7 @@ export class IssuesClient {
    * Reads one page like `page`, with its ETag. Returns undefined if the page still has the ETag of an earlier response. For
    * polls: a page that has not changed costs little.
    */
-  async pageIfChanged<Field extends IssueField = IssueField>(
+  async pageIfChanged<Field extends IssueField = keyof IssueSummary>(
     filters: PageFilters & Fields<Field>,
     etag?: string,
     options?: CallOptions,

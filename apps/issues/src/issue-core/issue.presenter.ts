@@ -9,6 +9,7 @@ import {
   issuesApi,
   type Link,
   type LinkInput,
+  type ListableIssue,
   listedDescriptionMaxLength,
   listedLinksMax,
   type SparseIssue,
@@ -65,7 +66,7 @@ export class IssuePresenter {
 
   /** Returns only these members of the representation of an issue in a list. */
   sparse(issue: IssueSnapshot, fields: readonly IssueField[]): SparseIssue {
-    const summary = this.summary(issue);
+    const summary: ListableIssue = { ...this.summary(issue), is_blocked: issue.isBlocked ?? false };
     // The compiler does not relate the names to the types of the values.
     return Object.fromEntries(fields.map((field) => [field, summary[field]])) as SparseIssue;
   }

@@ -161,6 +161,8 @@ export interface IssueSnapshot extends IssueRecord {
   /** In a list, only the oldest links, without metadata. */
   links: StoredLink[];
   linksCount: number;
+  /** Whether an open issue blocks it; absent if a list does not show it. */
+  isBlocked?: boolean | undefined;
   /** The people that the description mentions; null without mentions, absent in a list. */
   mentions?: NamedPerson[] | null;
   /** The newest comments, oldest first. */

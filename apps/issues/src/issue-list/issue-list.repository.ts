@@ -70,7 +70,7 @@ export class IssueListRepository {
         isWhole: true,
         lookedUntil: undefined,
       };
-    const statement = pageStatement({ ...request, ...named }, this.#tracker);
+    const statement = pageStatement({ ...request, ...named }, this.#tracker, request.scope);
     const rows = await within.$queryRaw<PageRow[]>(statement);
     const [{ total, isWhole = true, lookedUntil = null } = {}] = rows;
     const max = totalMaxOf(request);

@@ -213,10 +213,10 @@ export class IssueListService {
     fields: readonly IssueField[] | undefined,
     within: Transaction,
   ) {
-    const unknown = part.filter(({ id }) => !known.has(id)).map(({ id }) => id);
+    const unknown = new Map(part.filter(({ id }) => !known.has(id)).map((listed) => [listed.id, listed]));
     let bytes = 0;
-    for (const issue of await this.#repository.findIssues(unknown, fields, within)) {
-      const summary = this.#summaryOf(issue, fields);
+    for (const issue of await this.#repository.findIssues([...unknown.keys()], fields, within)) {
+      const summary = this.#summaryOf({ ...issue, isBlocked: unknown.get(issue.id)?.isBlocked }, fields);
       this.#keep(keyOf(issue.id, fields), summary);
       known.set(issue.id, summary);
       bytes += summary.bytes;
@@ -224,7 +224,7 @@ export class IssueListService {
     // Large issues end a page early. The next statement then reads only as many issues as fit.
     this.#partSize =
       bytes > pageBytesMax
-        ? Math.max(1, Math.floor((unknown.length * pageBytesMax) / bytes))
+        ? Math.max(1, Math.floor((unknown.size * pageBytesMax) / bytes))
         : Math.min(partMax, this.#partSize * 2);
   }
 

@@ -1,6 +1,8 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 import { oneOf, people, revisionColumns, trackerLink } from '../issue-store/issue.sql.ts';
+import { isBlocked } from '../issue-store/relation.sql.ts';
 import {
   afterPlace,
   every,
@@ -37,8 +39,13 @@ interface Found {
 /**
  * Selects the issues of a page in order with their revisions, and one more issue if another page exists. If a total is
  * requested, each row contains it, and an empty page is one row without an issue.
+ * @param readerScope what the reader sees of other issues than those of the list
  */
-export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity | undefined): Sql {
+export function pageStatement(
+  asked: IssueListRequest,
+  tracker: TrackerIdentity | undefined,
+  readerScope: ReadScope = asked.scope,
+): Sql {
   const isSearch = asked.filters.search !== undefined;
   const order = orderOf(asked);
   const { steps, page, total, isWhole, until } = find({ ...asked, tracker });
@@ -54,6 +61,7 @@ export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity 
   return Prisma.sql`
     ${steps === undefined ? Prisma.empty : Prisma.sql`WITH ${steps}`}
     SELECT i.id, ${revisionColumns(tracker)}, reporter.names AS "reporterName", assignee.names AS "assigneeName"
+           ${asked.fields?.includes('is_blocked') ? Prisma.sql`, ${isBlocked(readerScope)} AS "isBlocked"` : Prisma.empty}
            ${isSearch ? Prisma.sql`, i.is_searched AS "isSearched"` : Prisma.empty}
            ${facts.length === 0 ? Prisma.empty : Prisma.sql`, facts.*`}
       FROM ${from} (${page}) i ${facts.length === 0 ? Prisma.empty : Prisma.sql`ON true`}

@@ -105,6 +105,8 @@ export interface ListedIssue extends Omit<IssueRevision, 'names'> {
   id: string;
   reporterName: string | null;
   assigneeName: string | null;
+  /** Whether an open issue that the reader sees blocks it; absent if the list does not show it. */
+  isBlocked?: boolean | undefined;
   /** Whether this is the issue with the searched number. */
   isSearched?: boolean;
 }

@@ -7,8 +7,8 @@ export type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
 
 // Copies only the compared values, because the garbage collector traverses every object in the long-lived cache.
 export function revisionOf(issue: IssueSnapshot): ListedRevision {
-  const { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName } = issue;
-  return { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName };
+  const { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName, isBlocked } = issue;
+  return { branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName, isBlocked };
 }
 
 export function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
@@ -19,7 +19,8 @@ export function isUnchanged(left: ListedRevision, right: ListedRevision): boolea
     left.projectRev === right.projectRev &&
     left.trackerRev === right.trackerRev &&
     left.reporterName === right.reporterName &&
-    left.assigneeName === right.assigneeName
+    left.assigneeName === right.assigneeName &&
+    left.isBlocked === right.isBlocked
   );
 }
 
@@ -33,8 +34,18 @@ export function isOlder(left: ListedRevision, right: ListedRevision): boolean {
 }
 
 export function markOf(issue: Omit<ListedIssue, 'isSearched'>): string {
-  const { id, branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName } = issue;
+  const { id, branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName, isBlocked } = issue;
   return shortHash(
-    JSON.stringify([id, branch, rev, labelRev, projectRev, trackerRev, reporterName, assigneeName]),
+    JSON.stringify([
+      id,
+      branch,
+      rev,
+      labelRev,
+      projectRev,
+      trackerRev,
+      reporterName,
+      assigneeName,
+      isBlocked,
+    ]),
   );
 }

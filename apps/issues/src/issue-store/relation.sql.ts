@@ -9,7 +9,8 @@ import {
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isWhole } from '../issue-core/project-access.ts';
+import { openStatuses } from '../issue-core/issue-status.ts';
+import { isWhole, type ReadScope } from '../issue-core/project-access.ts';
 import { isReferredTo, isSeen, oneOf, projectKeyOf } from './issue.sql.ts';
 
 /** A relation to write. */
@@ -36,6 +37,7 @@ export interface RelationCheck {
 }
 
 const lockKey = 7_261_127_020;
+const openOnes = Prisma.raw(openStatuses.map((status) => `'${status}'`).join());
 const count = (number: number) => Prisma.raw(String(number));
 
 /** Locks all relations until the transaction ends, so that no two together close a cycle. Relations are written rarely. */
@@ -94,6 +96,15 @@ export function checkRelation(ends: RelationEnds): Prisma.Sql {
              SELECT FROM issue_relations WHERE target_id = ${target} AND kind = 'parent') AS "hasParent",
            coalesce((SELECT max(level) FROM above)
              + (SELECT max(level) FROM (SELECT level FROM below LIMIT ${count(relationChainMax + 1)}) b), 0)::int AS levels`;
+}
+
+/** The condition that an open issue of the scope blocks the row `i`. It looks at the relations of the row alone. */
+export function isBlocked(scope: ReadScope): Prisma.Sql {
+  const seen = isWhole(scope) ? Prisma.sql`true` : isSeen(scope, 'blocker');
+  // `OFFSET 0` keeps PostgreSQL from reading all relations for a table of hashes.
+  return Prisma.sql`EXISTS (
+    SELECT FROM issue_relations r CROSS JOIN ${oneOf('issues', 'id = r.source_id')} blocker
+     WHERE r.target_id = i.id AND r.kind = 'blocks' AND blocker.status IN (${openOnes}) AND ${seen} OFFSET 0)`;
 }
 
 export function insertRelation({ kind, sourceId, targetId, createdBy, guestOf }: RelationEnds): Prisma.Sql {

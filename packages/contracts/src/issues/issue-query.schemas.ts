@@ -225,7 +225,9 @@ export const listQuerySchema = z.strictObject(listMembers).superRefine(refuseCon
 const { options: issueFields } = issueFieldSchema;
 const fields = oneOrMore(issueFieldSchema, issueFields, issueFields.length)
   .optional()
-  .describe('The members of each issue in the response; all by default. Other members are not read.');
+  .describe(
+    'The members of each issue in the response; by default all except `is_blocked`. Other members are not read.',
+  );
 
 /** GET /api/v1/issues/. Unknown parameters are refused. */
 export const issueListQuerySchema = z

@@ -93,12 +93,18 @@ export const issueSummarySchema = z
   .meta({ id: 'IssueSummary' });
 export type IssueSummary = z.infer<typeof issueSummarySchema>;
 
+/** An issue in a list with the members that only `fields` adds, because they depend on other issues. */
+export const listableIssueSchema = issueSummarySchema.extend({
+  is_blocked: z.boolean().describe('Whether an open issue that the reader sees blocks it.'),
+});
+export type ListableIssue = z.infer<typeof listableIssueSchema>;
+
 /** A member of an issue in a list. */
-export const issueFieldSchema = issueSummarySchema.keyof().meta({ id: 'IssueField' });
+export const issueFieldSchema = listableIssueSchema.keyof().meta({ id: 'IssueField' });
 export type IssueField = z.infer<typeof issueFieldSchema>;
 
 /** An issue in a list that was requested with `fields`. */
-export const sparseIssueSchema = issueSummarySchema
+export const sparseIssueSchema = listableIssueSchema
   .partial()
   .meta({ id: 'SparseIssue', description: 'The members of an issue that `fields` names.' });
 export type SparseIssue = z.infer<typeof sparseIssueSchema>;

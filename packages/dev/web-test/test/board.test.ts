@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { pageProblems } from '../src/page-problems.ts';
 import { type Page, type Person, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
@@ -155,6 +156,39 @@ describe('the board', () => {
     await page.getByText(`another person has changed ${key}`).waitFor();
     await card(page, 'Closed', 'Moved by two').waitFor();
     expect((await ada.api.get(key)).status).toBe('CLOSED');
+  });
+
+  it('peeks at a card and at the next ones of its column, and marks what an open issue blocks, until that is done', async () => {
+    for (const title of ['Peek one', 'Peek two', 'Peek three']) await ada.api.create({ title });
+    const page = await web.openAs(ada, '/board?q=peek');
+    await card(page, 'Open', 'Peek three').focus();
+    await page.keyboard.press('Space');
+    const peek = page.getByRole('dialog').filter({ has: page.getByText('next, previous') });
+    await peek.getByRole('heading', { name: 'Peek three' }).waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    await peek.getByRole('heading', { name: 'Peek two' }).waitFor();
+    const [three, two] = await Promise.all(
+      ['Peek three', 'Peek two'].map(
+        async (search) => (await ada.api.list({ search }).next()).value?.key ?? '',
+      ),
+    );
+    const relation = await ada.api.putRelation(three ?? '', { kind: 'blocks', issue: two ?? '' });
+    await peek.getByText('Blocked', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('[data-card] a:focus', { hasText: 'Peek two' }).waitFor();
+    const mark = page.locator(`[data-card="${two}"]`).getByText('Blocked', { exact: true });
+    await mark.waitFor();
+    await bob.api.changeStatus(three ?? '', { status: 'RESOLVED' });
+    await mark.waitFor({ state: 'detached' });
+    await bob.api.changeStatus(three ?? '', { status: 'REOPENED' });
+    await mark.waitFor();
+    // A change of the card keeps it.
+    await page.keyboard.press('i');
+    await page.getByText('Undo').waitFor();
+    expect(await mark.count()).toBe(1);
+    await ada.api.deleteRelation(three ?? '', relation.id);
+    await mark.waitFor({ state: 'detached' });
   });
 
   it('shows what others move and create at once', async () => {

@@ -7,7 +7,7 @@ import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
-import { DueMark } from '../people/due-date.tsx';
+import { BlockedMark, DueMark } from '../people/due-date.tsx';
 import { rowClicks } from '../quick-change/selection.ts';
 import { CommentIcon, LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
@@ -49,10 +49,10 @@ export function BoardColumn(props: ColumnProps) {
     client.setQueryData(newIssuesKey(query), []);
     void client.invalidateQueries({ queryKey });
   });
-  const shown = issues.map(({ key, updated_at }) => `${key} ${updated_at}`).join();
+  const shown = issues.map(({ key, updated_at, is_blocked }) => `${key} ${updated_at} ${is_blocked}`).join();
   const tell = useRef(onRows);
   tell.current = onRows;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the keys and times say whether the issues have changed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the keys, times and marks say whether the issues have changed
   useEffect(() => tell.current(issues), [shown]);
 
   const element = useRef<HTMLElement>(null);
@@ -169,11 +169,19 @@ function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
           Move
         </button>
       </div>
-      <Link to="/issues/$key" params={{ key }} className="title-link" dir="auto" draggable={false}>
+      <Link
+        to="/issues/$key"
+        params={{ key }}
+        id={`issue-${key}`}
+        className="title-link"
+        dir="auto"
+        draggable={false}
+      >
         {title}
       </Link>
       <div className="card-foot">
         <PriorityMark priority={priority} />
+        <BlockedMark issue={issue} />
         <DueMark issue={issue} />
         {labels.map(({ id, name, color }) => (
           <LabelMark key={id} name={name} color={color} />

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
+import { IssuePeek } from '../issue/parts.ts';
 import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
@@ -41,6 +42,13 @@ export function BoardPage() {
   };
   useEffect(keepFocus);
   useEffect(() => noteList('/board', search), [search]);
+  const [peeked, setPeeked] = useState<string>();
+  const peekedRow = issues.find(({ key }) => key === peeked);
+  /** The next issue of the column, at which one peeks then. */
+  const peekOn = (by: 1 | -1) => {
+    const column = [...rows.values()].find((one) => peekedRow !== undefined && one.includes(peekedRow)) ?? [];
+    setPeeked((now) => column[column.findIndex(({ key }) => key === now) + by]?.key ?? now);
+  };
   const quick = useQuickChanges(issues, () => (selected.size > 0 ? [...selected] : focused()));
   /** The issue that was selected last: a range begins there. */
   const anchor = useRef<string>(undefined);
@@ -58,6 +66,7 @@ export function BoardPage() {
     { key: 'ArrowRight', name: 'Next column', run: () => focusCard(1, 0) },
     { key: 'ArrowLeft', name: 'Previous column', run: () => focusCard(-1, 0) },
     { key: 'o', name: 'Open the issue', run: openCard },
+    { key: 'Space', name: 'Peek at the issue', run: () => setPeeked(focusedCard()) },
     {
       key: 'x',
       name: 'Select the issue',
@@ -116,6 +125,9 @@ export function BoardPage() {
         ))}
       </section>
       {quick.dialog}
+      {peekedRow !== undefined && (
+        <IssuePeek row={peekedRow} onMove={peekOn} onClose={() => setPeeked(undefined)} />
+      )}
     </main>
   );
 }

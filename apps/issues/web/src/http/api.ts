@@ -1,4 +1,4 @@
-import type { IssueField, IssueSummary, User } from '@tessera/contracts';
+import type { IssueField, ListableIssue, User } from '@tessera/contracts';
 import type { RequestOf, ResultOf } from '@tessera/contracts/requests';
 import { announceSignIn, belongTo } from '../sign-in/session-gate.ts';
 import { nextCursor, type OperationId, type Reply, type RequestOptions, request } from './http.ts';
@@ -59,6 +59,7 @@ const listedFields = [
   'status',
   'assignee',
   'due_on',
+  'is_blocked',
   'labels',
   'sync',
   'comments_count',
@@ -66,7 +67,9 @@ const listedFields = [
   'version',
   'allowed_transitions',
 ] as const satisfies IssueField[];
-export type IssueRow = Pick<IssueSummary, (typeof listedFields)[number]>;
+/** The answer to a change does not say what depends on other issues. */
+export type IssueRow = Omit<Pick<ListableIssue, (typeof listedFields)[number]>, 'is_blocked'> &
+  Partial<Pick<ListableIssue, 'is_blocked'>>;
 
 export interface RowPage extends Page<IssueRow> {
   /** The number of all issues; undefined if the service did not count them. */

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { IssueRow } from '../http/api.ts';
 import { personName, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
-import { DueMark } from '../people/due-date.tsx';
+import { BlockedMark, DueMark } from '../people/due-date.tsx';
 import { CommentIcon, LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import type { Group, Grouping } from './groups.ts';
@@ -50,6 +50,7 @@ export function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boole
             )}
           </span>
         )}
+        <BlockedMark issue={issue} />
         <DueMark issue={issue} />
       </span>
       <StatusMark status={status} isCell />

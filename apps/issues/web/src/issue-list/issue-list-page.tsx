@@ -2,12 +2,12 @@ import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { IssueQuery } from '../http/api.ts';
+import { IssuePeek } from '../issue/parts.ts';
 import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
 import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { type Command, useCommands } from '../shell/commands.ts';
-import { lazyPart } from '../shell/lazy-part.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { useOpenView } from '../views/open-view.ts';
 import { ViewActions } from '../views/parts.ts';
@@ -19,12 +19,6 @@ import { ListDisplay } from './list-display.tsx';
 import { ListFilters, openFirstFilter } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 import { useIssuePages } from './use-issue-pages.ts';
-
-const IssuePeek = lazyPart(
-  async () => (await import('../issue/issue-peek.tsx')).IssuePeek,
-  () => null,
-  () => null,
-);
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 

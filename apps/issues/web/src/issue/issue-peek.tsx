@@ -7,7 +7,7 @@ import { issueQuery } from '../http/queries.ts';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { formatNumber, personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
-import { DueMark } from '../people/due-date.tsx';
+import { BlockedMark, DueMark } from '../people/due-date.tsx';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
@@ -43,7 +43,7 @@ export function IssuePeek({ row, onMove, onClose }: IssuePeekProps) {
     document.addEventListener('keydown', press, { capture: true });
     return () => {
       document.removeEventListener('keydown', press, { capture: true });
-      // The dialog gives the focus back to the row from which it was opened; the place is that of the last one.
+      // The dialog gives the focus back to the row or card from which it was opened; the place is that of the last one.
       const shown = latest.current.key;
       setTimeout(() => document.getElementById(`issue-${shown}`)?.focus({ preventScroll: true }));
     };
@@ -65,6 +65,7 @@ export function IssuePeek({ row, onMove, onClose }: IssuePeekProps) {
               <bdi>{personName(assignee)}</bdi>
             </span>
           )}
+          <BlockedMark issue={row} />
           <DueMark issue={row} />
           {labels.map(({ id, name, color }) => (
             <LabelMark key={id} name={name} color={color} />

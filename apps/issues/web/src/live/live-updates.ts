@@ -4,6 +4,7 @@ import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { isRepeated, refreshIssue, sessionQuery } from '../http/queries.ts';
 import { setUnread } from '../http/unread.ts';
+import { isDone } from '../people/due-date.tsx';
 import { type Connection, newIssuesKey, setConnection } from './connection.ts';
 import { followEvents } from './event-feed.ts';
 import { forgetHidden, forgetMissing, lookAtAccess, readAll } from './hidden-issues.ts';
@@ -40,6 +41,9 @@ export function startLiveUpdates(client: QueryClient): () => void {
   document.addEventListener('visibilitychange', schedule, { signal: ended.signal });
   const gather = (events: readonly IssueEvent[]) => {
     for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
+    for (const event of events)
+      if (event.type === 'issue.status_changed')
+        for (const key of waitingFor(client, event.data)) changed.add(key);
     // A moved issue is shown under another key.
     if (events.some(({ data }) => 'changed' in data && data.changed.includes('project')))
       void readAll(client);
@@ -69,6 +73,13 @@ export function startLiveUpdates(client: QueryClient): () => void {
     stop();
   };
 }
+
+/** The shown issues whose mark a change of status may change: the blocked ones, and any if the other issue is open again. */
+const waitingFor = (client: QueryClient, { to }: { to: IssueRow['status'] }) =>
+  shownLists(client)
+    .flatMap((queryKey) => rowsOf(client, queryKey))
+    .filter((row) => (isDone({ status: to }) ? row.is_blocked === true : to === 'REOPENED'))
+    .map(({ key }) => key);
 
 const refreshInbox = (client: QueryClient) =>
   void client.invalidateQueries({ queryKey: ['notifications'], predicate: (query) => isRepeated(query) });

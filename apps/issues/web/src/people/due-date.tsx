@@ -24,6 +24,10 @@ export function DueMark({ issue }: { issue: Due }) {
   );
 }
 
+/** Says that an open issue blocks another open one. */
+export const BlockedMark = ({ issue }: { issue: Pick<IssueRow, 'is_blocked' | 'status'> }) =>
+  issue.is_blocked === true && !isDone(issue) ? <span className="blocked-mark">Blocked</span> : null;
+
 export const firstDay = '1970-01-01';
 const offers = [
   ['Today', 0],

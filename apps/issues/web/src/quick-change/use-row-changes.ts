@@ -79,7 +79,7 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
       if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
         const issue = await changeOne(row, change);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
-        showAnswered([issue]);
+        showAnswered([{ ...row, ...issue }]);
         offerUndo(client, fieldOf(change), [{ before: row, after: issue }]);
       } else {
         const done: Changed[] = [];
