@@ -5,6 +5,7 @@ import {
   guestRelationsOfOneMax,
   type Issue,
   parentLevelsMax,
+  type Relation,
   relationsMax,
 } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
@@ -139,6 +140,72 @@ describe('relations of issues', () => {
     expectProblem(await relate(last, 'parent', first), 409, 'relation_too_deep');
     expectProblem(await relate(last, 'parent', second), 409, 'parent_exists');
     await relate(first, 'parent', last).expect(201);
+  });
+
+  it('to a parent take the place of another one if asked, by those who may change the part', async () => {
+    const [one, two, part] = (await issues(3)) as [Issue, Issue, Issue];
+    const parentOf = async (issue: Issue) =>
+      (await list(issue)).map((relation: Relation) => relation.issue.key);
+    await relate(one, 'parent', part).expect(201);
+    const incoming = { direction: 'incoming', replace: true };
+    // A refused request leaves the parent.
+    expectProblem(await relate(part, 'parent', part, incoming), 422, 'validation_failed');
+    expectProblem(await relate(part, 'parent', two, { direction: 'incoming' }), 409, 'parent_exists');
+    await relate(part, 'blocks', two, { replace: true }).expect(201);
+    await ann.delete(path(part, (await list(two))[0].id)).expect(204);
+    const others = await createIssue(bob);
+    expectProblem(await relate(others, 'parent', part, { replace: true }, bob), 409, 'parent_exists');
+    expect(await parentOf(part)).toEqual([one.key]);
+    await relate(part, 'parent', two, incoming).expect(201);
+    expect([await parentOf(part), await list(one)]).toEqual([[two.key], []]);
+    await relate(one, 'parent', part, { replace: true }).expect(201);
+    expect([await parentOf(part), await list(two)]).toEqual([[one.key], []]);
+    await relate(part, 'parent', one, incoming).expect(200);
+    const kinds = async (issue: Issue) =>
+      (await historyOf(ann, issue)).map((entry: { kind: string }) => entry.kind).slice(1);
+    const [added, removed] = ['relation_added', 'relation_removed'];
+    expect(await kinds(one)).toEqual([added, removed, added]);
+    expect((await kinds(two)).slice(-2)).toEqual([added, removed]);
+    expect((await kinds(part)).slice(-4)).toEqual([removed, added, removed, added]);
+    const [first, second] = apps.map((app) => ann.on(app)) as [TestPerson, TestPerson];
+    const answers = await Promise.all([
+      relate(part, 'parent', two, incoming, first),
+      relate(part, 'parent', others, incoming, second),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(await parentOf(part)).toHaveLength(1);
+  });
+
+  it('by which an open issue blocks another one are a mark in lists that ask for it, of issues that the reader sees', async () => {
+    const [blocker, blocked, other] = (await issues(3)) as [Issue, Issue, Issue];
+    const ids = [blocker, blocked, other].map(({ id }) => id).join();
+    const read = async (known = '', person = ann) =>
+      person.get(`/api/v1/issues/?id=${ids}&fields=id,is_blocked`).set('If-None-Match', known);
+    const blockedOf = async (person = ann) =>
+      (await read('', person)).body.flatMap((row: { id: string; is_blocked: boolean }) =>
+        row.is_blocked ? [row.id] : [],
+      );
+    expect(await blockedOf()).toEqual([]);
+    await relate(blocker, 'blocks', blocked).expect(201);
+    await relate(other, 'relates', blocker).expect(201);
+    expect(await blockedOf()).toEqual([blocked.id]);
+    const { etag } = (await read()).headers;
+    expect((await read(etag)).status).toBe(304);
+    // The blocked issue itself does not change.
+    await ann.post(issuePath(blocker, 'status/'), { status: 'RESOLVED' }).expect(200);
+    expect((await read(etag)).status).toBe(200);
+    expect(await blockedOf()).toEqual([]);
+    await ann.post(issuePath(blocker, 'status/'), { status: 'REOPENED' }).expect(200);
+    expect(await blockedOf(ann.on(apps[1]))).toEqual([blocked.id]);
+    const staff = await aPerson(apps[0], { is_staff: true });
+    await staff.post('/api/v1/projects/', { key: 'HID', name: 'Hidden', visibility: 'members' }).expect(201);
+    const hidden = await createIssue(staff, { project: 'HID' });
+    await relate(hidden, 'blocks', other, {}, staff).expect(201);
+    const both = [blocked.id, other.id].sort();
+    expect((await blockedOf(staff)).sort()).toEqual(both);
+    expect(await blockedOf()).toEqual([blocked.id]);
+    // Neither reader gets the text of the other.
+    expect((await blockedOf(staff)).sort()).toEqual(both);
   });
 
   it('are at most a hundred of an issue', async () => {

@@ -23,6 +23,8 @@ import { type LockedIssue, writeLocked } from './write.ts';
 export interface WantedRelation extends Pick<StoredRelation, 'kind' | 'direction'> {
   /** The person may not change the other issue. */
   isGuest: boolean;
+  /** The person may take the part from another parent. */
+  mayReplace: boolean;
   assertAllowed: (check: RelationCheck) => void;
 }
 
@@ -39,25 +41,43 @@ export class IssueRelater {
   /**
    * Relates an issue to another one, under the locks of all relations and of both issues, and writes the history of both.
    * `decide` may throw. Returns the id of the relation, and whether it is new.
+   * @param part the one of both whose parent, if the reader sees it, the relation replaces
    */
   async relate(
     reference: IssueReference,
     other: IssueName,
+    part: IssueName | undefined,
     by: ChangedBy & { actorId: string },
     decide: (issue?: IssueWithLinks, other?: IssueWithLinks) => WantedRelation,
   ): Promise<{ id: string; isNew: boolean }> {
     return this.#database.$transaction(async (transaction) => {
-      const [issue, related] = await this.#lockPair([reference, other], reference.scope, transaction);
-      const { kind, direction, isGuest, assertAllowed } = decide(issue, related);
+      const { scope } = reference;
+      await transaction.$queryRaw(lockRelations);
+      const former = part && (await this.#parentOf({ ...part, scope }, transaction));
+      const names = [reference, other, ...(former === undefined ? [] : [{ id: former.issueId }])];
+      const [issue, related, parent] = await this.#lock(names, scope, transaction);
+      const { kind, direction, isGuest, mayReplace, assertAllowed } = decide(issue, related);
       if (issue === undefined || related === undefined) throw new Error('decided without an issue');
+      const replaced = mayReplace && parent !== undefined ? former : undefined;
       const [sourceId, targetId] = direction === 'outgoing' ? [issue.id, related.id] : [related.id, issue.id];
       const ends = { kind, sourceId, targetId, createdBy: by.actorId, guestOf: isGuest ? related.id : null };
       const [check] = await transaction.$queryRaw<RelationCheck[]>(checkRelation(ends));
       if (check === undefined) throw new Error('a check is one row');
       if (check.existing !== null) return { id: check.existing, isNew: false };
-      assertAllowed(check);
+      assertAllowed({ ...check, hasParent: check.hasParent && replaced === undefined });
+      if (replaced !== undefined) await transaction.$executeRaw(deleteRelation(replaced.id));
       const [row] = await transaction.$queryRaw<{ id: string }[]>(insertRelation(ends));
-      await this.#writeRelation('new', { kind, direction }, [issue, related], by, transaction);
+      const child = direction === 'incoming' ? issue : related;
+      await writeRelations(
+        [
+          ...(replaced === undefined || parent === undefined
+            ? []
+            : [{ side: 'old', relation: replaced, of: [child, parent] } as const]),
+          { side: 'new', relation: { kind, direction }, of: [issue, related] },
+        ],
+        by,
+        transaction,
+      );
       return { id: row?.id ?? '', isNew: true };
     });
   }
@@ -74,37 +94,52 @@ export class IssueRelater {
       const relations = await this.#reader.findRelations(reference, transaction);
       const relation = relations?.find((one) => one.id === id);
       const other = relation === undefined ? [] : [{ id: relation.issueId }];
-      const [issue, related] = await this.#lockPair([reference, ...other], reference.scope, transaction);
+      const [issue, related] = await this.#lock([reference, ...other], reference.scope, transaction);
       decide(issue, relation);
       if (issue === undefined || related === undefined || relation === undefined) return;
       await transaction.$executeRaw(deleteRelation(id));
-      await this.#writeRelation('old', relation, [issue, related], by, transaction);
+      await writeRelations([{ side: 'old', relation, of: [issue, related] }], by, transaction);
     });
   }
 
-  async #lockPair(names: readonly IssueName[], scope: ReadScope, transaction: Transaction) {
-    await transaction.$queryRaw(lockRelations);
+  async #parentOf(part: IssueReference, transaction: Transaction): Promise<StoredRelation | undefined> {
+    const relations = await this.#reader.findRelations(part, transaction);
+    return relations?.find(({ kind, direction }) => kind === 'parent' && direction === 'incoming');
+  }
+
+  async #lock(names: readonly IssueName[], scope: ReadScope, transaction: Transaction) {
     await transaction.$queryRaw(lockIssues(names, scope));
     const found: (LockedIssue | undefined)[] = [];
     for (const name of names) found.push(await this.#reader.findWithLinks({ ...name, scope }, transaction));
     return found;
   }
+}
 
-  async #writeRelation(
-    side: 'new' | 'old',
-    { kind, direction }: Pick<StoredRelation, 'kind' | 'direction'>,
-    [issue, other]: readonly [LockedIssue, LockedIssue],
-    by: ChangedBy,
-    transaction: Transaction,
-  ) {
-    const entry = (of: Pick<StoredRelation, 'direction'>, to: LockedIssue): RelationHistoryEntry => {
-      const value = relationValue({ kind, ...of }, to);
-      return side === 'new'
-        ? { kind: 'relation_added', new: value }
-        : { kind: 'relation_removed', old: value };
-    };
-    await writeLocked(issue, { relations: [entry({ direction }, other)] }, by, transaction);
-    const back = { direction: oppositeOf(direction) };
-    await writeLocked(other, { relations: [entry(back, issue)] }, by, transaction);
+interface RelationChange {
+  side: 'new' | 'old';
+  /** As the first issue sees it. */
+  relation: Pick<StoredRelation, 'kind' | 'direction'>;
+  of: readonly [LockedIssue, LockedIssue];
+}
+
+/** Writes the history of all issues of the changes, each issue once. */
+async function writeRelations(
+  changes: readonly RelationChange[],
+  by: ChangedBy,
+  transaction: Transaction,
+): Promise<void> {
+  const written = new Map<LockedIssue, RelationHistoryEntry[]>();
+  for (const { side, relation, of } of changes) {
+    const [issue, other] = of;
+    for (const [seenBy, to, direction] of [
+      [issue, other, relation.direction],
+      [other, issue, oppositeOf(relation.direction)],
+    ] as const) {
+      const value = relationValue({ kind: relation.kind, direction }, to);
+      const entry: RelationHistoryEntry =
+        side === 'new' ? { kind: 'relation_added', new: value } : { kind: 'relation_removed', old: value };
+      written.set(seenBy, [...(written.get(seenBy) ?? []), entry]);
+    }
   }
+  for (const [issue, relations] of written) await writeLocked(issue, { relations }, by, transaction);
 }

@@ -42,7 +42,7 @@ export function relationHandlers({ relations, presenter, urls }: RelationHandler
     const { issue, relation, isNew } = await relations.put(
       actor,
       urls.parse(params, actor),
-      { kind: body.kind, direction: body.direction, other },
+      { kind: body.kind, direction: body.direction, replace: body.replace, other },
       contextOf(headers['If-Match'], requestId),
     );
     const { etag } = presenter.text(issue);

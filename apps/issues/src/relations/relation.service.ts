@@ -31,6 +31,8 @@ interface RelationContext {
 export interface RelationDraft {
   kind: RelationKind;
   direction: RelationDirection;
+  /** A parent takes the place of another one. */
+  replace: boolean;
   other: IssueName;
 }
 
@@ -52,18 +54,21 @@ export class RelationService {
   async put(
     actor: Actor,
     reference: IssueReference,
-    { kind, direction, other }: RelationDraft,
+    { kind, direction, replace, other }: RelationDraft,
     { precondition, requestId }: RelationContext,
   ): Promise<{ issue: IssueSnapshot; relation: StoredRelation; isNew: boolean }> {
     const by = { actorId: actor.id, requestId };
-    const { id, isNew } = await this.#relater.relate(reference, other, by, (issue, related) => {
+    const replaced =
+      replace && kind === 'parent' ? (direction === 'incoming' ? reference : other) : undefined;
+    const { id, isNew } = await this.#relater.relate(reference, other, replaced, by, (issue, related) => {
       const found = assertFound(issue);
       assertMay(actor, 'update', found);
       assertMatches(precondition, found);
       if (related === undefined) throw validationProblem([{ field: 'issue', message: 'is not an issue' }]);
       if (related.id === found.id)
         throw validationProblem([{ field: 'issue', message: 'must be another issue' }]);
-      return { kind, direction, isGuest: !may(actor, 'update', related), assertAllowed };
+      const isGuest = !may(actor, 'update', related);
+      return { kind, direction, isGuest, mayReplace: direction === 'incoming' || !isGuest, assertAllowed };
     });
     const issue = assertFound(await this.#reader.find(reference));
     const relation = (await this.list(reference)).find((one) => one.id === id);

@@ -55,6 +55,10 @@ export const putRelationSchema = z
     kind: relationKindSchema,
     direction: directionSchema.default('outgoing').describe('As the issue of the path sees it.'),
     issue: z.string().max(50).describe('The id, the key or the number of the other issue.'),
+    replace: z
+      .boolean()
+      .default(false)
+      .describe('With `parent`: takes the place of the parent that the part has, if both are readable.'),
   })
   .meta({ id: 'PutRelation' });
 

@@ -16,7 +16,7 @@ import { focusIfLost } from '../shell/focus.ts';
 import { StatusMark } from '../shell/icons.tsx';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 import { useMayChange } from './access.ts';
-import { RelationDialog } from './relation-dialog.tsx';
+import { type FormerParent, giveBack, RelationDialog } from './relation-dialog.tsx';
 import { type RelationSide, relationSides, sideOf } from './relation-sides.ts';
 
 const relationsQuery = (key: string) =>
@@ -52,21 +52,20 @@ export function IssueRelations({ issue }: { issue: Issue }) {
     Promise.all([refreshIssue(client, issue.key), refreshIssue(client, other)]);
   const remove = (id: string) => call('deleteRelation', { params: { ...params, relation_id: id } });
 
-  const add = async ({ kind, direction, says }: RelationSide, other: FoundIssue) => {
-    const body = { kind, direction, issue: other.id };
+  const add = async (side: RelationSide, other: FoundIssue, former?: FormerParent) => {
+    const { kind, direction, says } = side;
+    const body = { kind, direction, issue: other.id, replace: former !== undefined };
     const relation = await inOrder(() => call('putRelation', { params, body }));
     const text = `${issue.key} ${says} ${relation.issue.key}`;
     const wasThere = relations.some(({ id }) => id === relation.id);
-    show((shown) => [...shown.filter(({ id }) => id !== relation.id), relation]);
-    void refresh(relation.issue.key);
-    if (wasThere) notifyDone(`${text} already`);
-    else
-      notifyDone(text, () =>
-        takeBack(
-          () => remove(relation.id),
-          () => refresh(relation.issue.key),
-        ),
-      );
+    const isGone = ({ id }: Relation) => id === relation.id || id === former?.relation.id;
+    show((shown) => [...shown.filter((one) => !isGone(one)), relation]);
+    const refreshAll = () =>
+      Promise.all([refresh(relation.issue.key), former && refreshIssue(client, former.relation.issue.key)]);
+    void refreshAll();
+    if (wasThere) return notifyDone(`${text} already`);
+    const back = () => (former === undefined ? remove(relation.id) : giveBack(former));
+    notifyDone(text, () => takeBack(back, refreshAll));
   };
   const drop = async (relation: Relation) => {
     const { id, kind, direction, issue: other } = relation;
@@ -116,7 +115,7 @@ export function IssueRelations({ issue }: { issue: Issue }) {
           issue={issue}
           side={opened}
           onSide={setOpened}
-          onChoose={(other) => add(opened, other)}
+          onChoose={(other, former) => add(opened, other, former)}
           onClose={() => setOpened(undefined)}
         />
       )}

@@ -1,16 +1,38 @@
-import type { Issue } from '@tessera/contracts';
+import type { Issue, Relation } from '@tessera/contracts';
 import { useRef, useState } from 'react';
+import { call } from '../http/api.ts';
+import { HttpError } from '../http/http.ts';
 import { type FoundIssue, FoundIssueText, useFoundIssues } from '../issue-list/found-issues.tsx';
 import { Choices } from '../people/choices.tsx';
-import { Dialog } from '../shell/dialog.tsx';
+import { Dialog, focusNow } from '../shell/dialog.tsx';
 import { type RelationSide, relationSides } from './relation-sides.ts';
+
+/** The parent that another one replaces. */
+export interface FormerParent {
+  /** The key of its part. */
+  part: string;
+  relation: Relation;
+}
+
+const parentOf = async (part: string): Promise<FormerParent | undefined> => {
+  const relations = await call('listRelations', { params: { id: part } });
+  const relation = relations.find(({ kind, direction }) => kind === 'parent' && direction === 'incoming');
+  return relation && { part, relation };
+};
+
+/** The part gets its former parent again. */
+export const giveBack = ({ part, relation }: FormerParent) =>
+  call('putRelation', {
+    params: { id: part },
+    body: { kind: 'parent', direction: 'incoming', issue: relation.issue.id, replace: true },
+  });
 
 interface RelationDialogProps {
   issue: Issue;
   side: RelationSide;
   onSide: (side: RelationSide) => void;
   /** Throws if the service refuses. */
-  onChoose: (other: FoundIssue) => Promise<void>;
+  onChoose: (other: FoundIssue, former?: FormerParent) => Promise<void>;
   onClose: () => void;
 }
 
@@ -22,18 +44,52 @@ export function RelationDialog({ issue, side, onSide, onChoose, onClose }: Relat
   const others = issues.filter(({ id }) => id !== issue.id);
   // A choice closes the list, but only its success the dialog.
   const isSending = useRef(false);
-  const choose = async (other: FoundIssue) => {
+  /** An issue has one parent: whether another one replaces it. */
+  const [asked, setAsked] = useState<{ other: FoundIssue; former: FormerParent }>();
+  const choose = async (other: FoundIssue, former?: FormerParent) => {
     isSending.current = true;
     setProblem('');
+    setAsked(undefined);
     try {
-      await onChoose(other);
+      await onChoose(other, former);
       onClose();
     } catch (error) {
-      setProblem(`${other.key} was not added. ${error instanceof Error ? error.message : ''}`);
+      const part = side.direction === 'incoming' ? issue.key : other.key;
+      const hasParent = error instanceof HttpError && error.code === 'parent_exists';
+      const known =
+        hasParent && former === undefined ? await parentOf(part).catch(() => undefined) : undefined;
+      if (known !== undefined) setAsked({ other, former: known });
+      else setProblem(`${other.key} was not added. ${error instanceof Error ? error.message : ''}`);
     } finally {
       isSending.current = false;
     }
   };
+  if (asked !== undefined) {
+    const { part, relation } = asked.former;
+    const next = side.direction === 'incoming' ? asked.other.key : issue.key;
+    return (
+      <Dialog title="Another parent" onClose={onClose} isAtTop>
+        <div className="relation-dialog">
+          <p dir="auto">
+            {part} is a part of {relation.issue.key} “{relation.issue.title}”. An issue has one parent.
+          </p>
+          <div className="actions end">
+            <button type="button" onClick={() => setAsked(undefined)}>
+              Keep {relation.issue.key}
+            </button>
+            <button
+              type="button"
+              className="primary"
+              ref={focusNow}
+              onClick={() => void choose(asked.other, asked.former)}
+            >
+              Make it a part of {next}
+            </button>
+          </div>
+        </div>
+      </Dialog>
+    );
+  }
   return (
     <Dialog title={`Relate ${issue.key}`} onClose={onClose} isAtTop>
       <div className="relation-dialog">
