@@ -68,6 +68,17 @@ describe('comments', () => {
     await field.press('Enter');
     await list.waitFor({ state: 'detached' });
     expect(await field.inputValue()).toBe('Please ask @bob ');
+    // The next key comes before another frame: it meets the people of the text with the last letter, or none.
+    await field.press('@');
+    await list.getByRole('option', { name: 'Ada Lovelace' }).waitFor();
+    await page.evaluate(`(async () => {
+      document.execCommand('insertText', false, 'b');
+      await Promise.resolve();
+      const event = new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true });
+      document.activeElement.dispatchEvent(event);
+    })()`);
+    expect((await field.inputValue()).trimEnd()).toBe('Please ask @bob @bob');
+    await field.fill('Please ask @bob ');
     await field.pressSequentially('today. mail@example');
     expect(await list.count()).toBe(0);
     await field.press('Control+Enter');
@@ -315,6 +326,46 @@ describe('relations', () => {
     await panel(page).getByRole('link', { name: own.key }).first().click();
     await panel(page).getByText('1 of 3 done', { exact: true }).waitFor();
     expect(await panel(page).getByRole('link').count()).toBe(4);
+  });
+
+  it('to a parent replace another one after a question, and give it back', async () => {
+    const keys: string[] = [];
+    for (const title of ['The first whole', 'The second whole', 'The only part'])
+      keys.push((await ada.api.create({ title })).key);
+    const [first = '', second = '', part = ''] = keys;
+    await ada.api.putRelation(first, { kind: 'parent', issue: part });
+    const page = await web.openAs(ada, `/issues/${part}`);
+    await panel(page).getByRole('link', { name: first }).waitFor();
+    const parents = async () => (await ada.api.relations(part)).map(({ issue }) => issue.key);
+    const ask = async (shown: string, key: string, words: string) => {
+      const dialog = await openDialog(page, `Relate ${shown}`, 'M', key);
+      await page.keyboard.type(words);
+      await dialog.getByRole('listbox').getByRole('option').first().waitFor();
+      await page.keyboard.press('Enter');
+      const question = page.getByRole('dialog', { name: 'Another parent' });
+      await question.getByText(`${part} is a part of ${first} “The first whole”`).waitFor();
+      expect(await pageProblems(page)).toEqual([]);
+      return question;
+    };
+    const refused = await ask(part, 'P', 'second whole');
+    await refused.getByRole('button', { name: `Keep ${first}` }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await parents()).toEqual([first]);
+    await ask(part, 'P', 'second whole');
+    await page.keyboard.press('Enter');
+    await panel(page).getByRole('link', { name: second }).waitFor();
+    expect(await parents()).toEqual([second]);
+    await page.keyboard.press('Control+z');
+    await panel(page).getByRole('link', { name: first }).waitFor();
+    expect(await parents()).toEqual([first]);
+    // From the page of the new parent.
+    await page.goto(`/issues/${second}`);
+    await panel(page).getByText('None', { exact: true }).waitFor();
+    await ask(second, 'S', 'only part');
+    await page.keyboard.press('Enter');
+    await panel(page).getByRole('link', { name: part }).waitFor();
+    expect(await parents()).toEqual([second]);
   });
 });
 

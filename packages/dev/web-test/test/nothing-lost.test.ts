@@ -80,6 +80,32 @@ describe('what is typed while a text is sent', () => {
   });
 });
 
+it('labels that are chosen one after the other, also if the issue is read before the first is saved', async () => {
+  const staff = await web.createPerson('sue', 'Sue Staff', true);
+  for (const name of ['alpha', 'beta']) await staff.api.createLabel({ name, color: '#3b82f6' });
+  const { key } = await ada.api.create({ title: 'Labelled twice' });
+  await page.goto(`/issues/${key}`);
+  await page.getByRole('button', { name: 'Labels: None' }).waitFor();
+  const release = await holdChanges(page);
+  await page.keyboard.press('l');
+  const options = page.getByRole('dialog').getByRole('option');
+  await options.nth(1).waitFor();
+  await page.keyboard.press('1');
+  await page.getByRole('button', { name: 'Labels: alpha' }).waitFor();
+  const read = page.waitForResponse((one) => new URL(one.url()).pathname.endsWith(`/api/v1/issues/${key}/`));
+  await ada.api.addComment(key, 'Meanwhile');
+  await (await read).finished();
+  await page.locator('.comment', { hasText: 'Meanwhile' }).waitFor();
+  await page.keyboard.press('2');
+  await page.keyboard.press('Escape');
+  release();
+  await page.getByRole('button', { name: /^Labels: alpha ?beta$/ }).waitFor();
+  await page.waitForFunction(`document.querySelectorAll('.properties .label').length === 2`);
+  await page.unrouteAll();
+  await page.getByText('Undo').first().waitFor();
+  expect((await ada.api.get(key)).labels.map(({ name }) => name)).toEqual(['alpha', 'beta']);
+});
+
 it('a conflict of the title leaves the draft of the description', async () => {
   const { key } = await ada.api.create({ title: 'Two drafts' });
   await page.goto(`/issues/${key}`);

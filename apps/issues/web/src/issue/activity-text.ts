@@ -57,6 +57,7 @@ function changedName({ kind, field }: Activity): string {
   if (kind === 'updated') return fieldName(field ?? '');
   if (kind === 'label_added' || kind === 'label_removed') return 'labels';
   if (kind === 'link_added' || kind === 'link_changed' || kind === 'link_removed') return 'links';
+  if (kind === 'relation_added' || kind === 'relation_removed') return 'relations';
   return '';
 }
 

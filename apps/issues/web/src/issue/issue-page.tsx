@@ -101,7 +101,7 @@ function WayBack() {
 }
 
 function IssueView({ issue }: { issue: Issue }) {
-  const { conflict, dismissConflict, showMine, save } = useIssueChanges(issue);
+  const { conflict, dismissConflict, showMine, latest, save } = useIssueChanges(issue);
   // A conflict of one field leaves the draft of the other.
   const [discarded, setDiscarded] = useState({ title: 0, description: 0 });
   const discard = (field: string) =>
@@ -177,7 +177,7 @@ function IssueView({ issue }: { issue: Issue }) {
         <EditableDescription issue={issue} save={save} onType={showMine} discarded={discarded.description} />
       </div>
       <div className="issue-side">
-        <IssueProperties issue={issue} save={save} />
+        <IssueProperties issue={issue} latest={latest} save={save} />
         <Suspense>
           <IssueExtras issue={issue} />
         </Suspense>

@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Issue, IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
 import { type ReactNode, useState } from 'react';
-import { issueQuery, labelsQuery } from '../http/queries.ts';
+import { labelsQuery } from '../http/queries.ts';
 import { personName, priorities, priorityNames, statusNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { isOverdue } from '../people/due-date.tsx';
@@ -21,25 +21,21 @@ import type { Change } from './use-issue-changes.ts';
 
 interface IssuePropertiesProps {
   issue: Issue;
+  latest: () => Issue | undefined;
   save: (change: Change) => Promise<boolean>;
 }
 
 const none = 'none';
 
-export function IssueProperties({ issue, save }: IssuePropertiesProps) {
+export function IssueProperties({ issue, latest, save }: IssuePropertiesProps) {
   const { data: known = [] } = useQuery(labelsQuery);
   const { status, allowed_transitions, priority, assignee, labels } = issue;
   const nextStatuses = [status, ...allowed_transitions.filter((one) => one !== status)];
-  const client = useQueryClient();
   // The next key can come before the page shows the last change.
-  const labelIds = () =>
-    (client.getQueryData(issueQuery(issue.key).queryKey) ?? issue).labels.map(({ id }) => id);
+  const labelIds = () => (latest() ?? issue).labels.map(({ id }) => id);
   const changeLabels = (ids: readonly string[], ...made: Label[]) => {
-    const all = [
-      ...labels,
-      ...[...made, ...known].filter(({ id }) => labels.every((label) => label.id !== id)),
-    ];
-    const chosen = all.filter(({ id }) => ids.includes(id));
+    const all = new Map([...labels, ...made, ...known].map((label) => [label.id, label]));
+    const chosen = [...all.values()].filter(({ id }) => ids.includes(id));
     const sent = { labels: chosen.map(({ id }) => ({ id })) };
     void save({ field: 'labels', shown: { labels: chosen }, sent });
   };

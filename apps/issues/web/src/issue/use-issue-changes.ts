@@ -48,22 +48,25 @@ export function useIssueChanges(issue: Issue | undefined) {
   const [conflict, setConflict] = useState<Conflict>();
   const { current: unsaved } = useRef<Change[]>([]);
 
-  /** Shows an issue with the changes that are not saved yet. */
+  /** An issue with the changes that are not saved yet. */
+  const withUnsaved = (current: Issue): Issue =>
+    Object.assign({}, current, ...unsaved.map(({ shown }) => shown));
   const show = (current: Issue) =>
-    client.setQueryData(
-      issueQuery(current.key).queryKey,
-      Object.assign({}, current, ...unsaved.map(({ shown }) => shown)),
-    );
+    client.setQueryData(issueQuery(current.key).queryKey, withUnsaved(current));
 
   const save = async (change: Change, onto: Issue): Promise<boolean> => {
     const { queryKey } = issueQuery(onto.key);
     const base = change.base ?? { text: textOf(onto, change.field), version: onto.version };
-    await client.cancelQueries({ queryKey });
     unsaved.push(change);
+    await client.cancelQueries({ queryKey });
     show(client.getQueryData(queryKey) ?? onto);
     const { current, isSaved } = await inOrder(() => send({ ...change, base }, onto));
     unsaved.splice(unsaved.indexOf(change), 1);
+    // What was read before the change was saved must not replace it.
+    const isRead = client.isFetching({ queryKey }) > 0;
+    await client.cancelQueries({ queryKey });
     show(current);
+    if (isRead) void client.invalidateQueries({ queryKey });
     if (isSaved && !isSameValue(change.field, onto, { ...current, ...change.shown }))
       offerUndo(client, change.field, [{ before: onto, after: { ...current, ...change.shown } }]);
     return isSaved;
@@ -121,6 +124,8 @@ export function useIssueChanges(issue: Issue | undefined) {
 
   return {
     conflict,
+    /** The issue with what the next change has to keep, also before the page shows it. */
+    latest: () => issue && withUnsaved(client.getQueryData<Issue>(issueQuery(issue.key).queryKey) ?? issue),
     dismissConflict: () => setConflict(undefined),
     /** The user types on while the conflict is shown. */
     showMine: (field: EditableField, mine: string) =>

@@ -21,6 +21,8 @@ interface Completion {
 // A text without such an end needs no grammar, which is loaded with the first `@`.
 const maybeStarted = /@[\p{L}\p{N}\p{M}_.+-]{0,150}$/u;
 const longest = 151;
+// Known without a wait from then on: the next key must not meet the list of the text before it.
+let grammar: typeof import('@tessera/contracts/markdown') | undefined;
 // A `#` after another one, or in a word or an address, begins no number.
 const startedIssue = /(?<![\p{L}\p{N}_/#&@.-])#([\p{L}\p{N}\p{M}_-]{1,50})$/u;
 const shown = 6;
@@ -103,8 +105,9 @@ export function useCompletion(
     const { current } = field;
     if (current === null || offer === undefined) return;
     const { value, selectionStart } = current;
-    const typed = (issueWord ?? word ?? '').length;
-    const before = `${value.slice(0, selectionStart - typed)}${offer.text} `;
+    const typed = issueWord ?? grammar?.startedMention(value, selectionStart);
+    if (typed === undefined) return;
+    const before = `${value.slice(0, selectionStart - typed.length)}${offer.text} `;
     onChange(before + value.slice(selectionStart));
     close();
     caret.current = before.length;
@@ -138,12 +141,15 @@ export function useCompletion(
       setIssueWord(undefined);
       looks.current += 1;
       const look = looks.current;
+      const show = (known: NonNullable<typeof grammar>) => {
+        grammar = known;
+        if (look !== looks.current) return;
+        setWord(known.startedMention(value, selectionStart));
+        setActive(0);
+      };
+      if (grammar !== undefined) return show(grammar);
       import('@tessera/contracts/markdown').then(
-        ({ startedMention }) => {
-          if (look !== looks.current) return;
-          setWord(startedMention(value, selectionStart));
-          setActive(0);
-        },
+        show,
         // Without its grammar, for example after a lost connection, the name is typed.
         () => undefined,
       );
