@@ -7,6 +7,17 @@ const titles = [
   'Refund is booked twice if the customer reloads',
   'The search does not find orders by the number of the parcel',
   'Rounding of the tax differs from that of the shop',
+  'Reminders are sent although the bill is paid',
+  'The mobile menu covers the cart',
+  'Addresses in Ireland need no postal code',
+  'The nightly import stops at an empty file',
+  'A parcel that is returned stays "on its way"',
+  'Two people book the last item at once',
+  'The PDF of an order has no page numbers',
+  'Password reset mails arrive an hour late',
+  'The price list ignores the currency of the customer',
+  'Gift cards cannot be used twice',
+  'The weekly report counts cancelled orders',
 ] as const;
 const priorities = ['LOW', 'MEDIUM', 'HIGH', 'URGENT', 'CRITICAL'] as const;
 const statuses = [undefined, 'IN_PROGRESS', undefined, 'RESOLVED'] as const;
@@ -46,4 +57,13 @@ async function createExample(ada: Person, bob: Person, number: number): Promise<
   });
   const status = statuses[number % statuses.length];
   if (status !== undefined) await ada.api.changeStatus(key, { status });
+}
+
+/** A parent, sub-issues of which one is done, and an issue that waits. */
+export async function relateExamples({ api }: Person, key: string): Promise<void> {
+  const put = (kind: 'parent' | 'blocks', direction: 'incoming' | 'outgoing', number: number) =>
+    api.putRelation(key, { kind, direction, issue: `${number}` });
+  await put('parent', 'incoming', 1);
+  await put('blocks', 'incoming', 2);
+  for (const number of [3, 4, 5]) await put('parent', 'outgoing', number);
 }

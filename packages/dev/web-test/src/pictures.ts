@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startGitLab } from '@tessera/trackers/fakes';
-import { fillExamples } from './examples.ts';
+import { fillExamples, relateExamples } from './examples.ts';
 import { gitLabVariables, type Page, signIn, startWeb } from './web.ts';
 
 const folder = fileURLToPath(new URL('../pictures/', import.meta.url));
@@ -32,6 +32,7 @@ const pictures: readonly Picture[] = [
       await page.goto(`/issues/${key}`);
       await page.locator('.markdown ul').first().waitFor();
       await page.locator('.comment').nth(1).waitFor();
+      await page.getByText('1 of 3 done').waitFor();
     },
   },
   {
@@ -51,7 +52,7 @@ const pictures: readonly Picture[] = [
       await page.goto(`/issues/${key}`);
       await page.locator('.comment').nth(1).waitFor();
       await page.keyboard.press('Control+k');
-      await page.getByRole('dialog').getByRole('combobox').fill('inv');
+      await page.getByRole('dialog').getByRole('combobox').fill('mark');
       await page.getByRole('option').nth(3).waitFor();
     },
   },
@@ -69,11 +70,15 @@ async function takePictures(): Promise<void> {
   });
   try {
     const { ada, key } = await fillExamples(web, 30);
+    await relateExamples(ada, key);
+    await ada.api.createView({ name: 'Bugs of customers', query: 'label=customer', is_shared: true });
+    await ada.api.createView({ name: 'Urgent, mine', query: 'priority=URGENT&assignee=me' });
     await ada.api.sync(key);
     await web.sql(
       'issues',
       `UPDATE issues SET created_at = created_at - (31 - number) ^ 2 * interval '7 minutes',
-         updated_at = updated_at - (31 - number) ^ 2 * interval '7 minutes'`,
+         updated_at = updated_at - (31 - number) ^ 2 * interval '7 minutes',
+         due_on = CASE WHEN number % 7 = 2 THEN current_date + number % 5 - 1 END`,
     );
     for (const { name, colorScheme, width = 1200, show } of pictures) {
       const { page, problems, close } = await web.open({

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGitLab } from '@tessera/trackers/fakes';
-import { fillExamples } from './examples.ts';
+import { fillExamples, relateExamples } from './examples.ts';
 import { startReceiver } from './receiver.ts';
+import { takeStates } from './screenshot-states.ts';
 import { gitLabVariables, type Page, type Person, password, startWeb } from './web.ts';
 
 const folder = process.argv[2] ?? '.data/screenshots';
@@ -22,15 +23,6 @@ const web = await startWeb({
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
   },
 });
-
-/** A parent, sub-issues of which one is done, and an issue that waits. */
-async function relate({ api }: Person, key: string): Promise<void> {
-  const put = (kind: 'parent' | 'blocks', direction: 'incoming' | 'outgoing', number: number) =>
-    api.putRelation(key, { kind, direction, issue: `${number}` });
-  await put('parent', 'incoming', 1);
-  await put('blocks', 'incoming', 2);
-  for (const number of [3, 4, 5]) await put('parent', 'outgoing', number);
-}
 
 /** A project that not everyone reads, with members, an issue and a history. */
 async function fillProjects({ ada, bob }: { ada: Person; bob: Person }): Promise<string> {
@@ -80,13 +72,17 @@ async function registerApplications(): Promise<void> {
 
 try {
   const { ada, bob, key } = await fillExamples(web, 60);
-  await relate(ada, key);
+  await relateExamples(ada, key);
   await fillSettings(ada, key);
   await registerApplications();
   const restricted = await fillProjects({ ada, bob });
   for (const colorScheme of themes) {
     for (const width of widths) {
-      const { page, problems, close } = await web.open({ colorScheme, viewport: { width, height: 900 } });
+      const { page, problems, close } = await web.open({
+        colorScheme,
+        reducedMotion: 'reduce',
+        viewport: { width, height: 900 },
+      });
       const take = (name: string, shown: Page = page) =>
         shown.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
       await page.goto('/sign-in');
@@ -108,7 +104,7 @@ try {
       await page.getByRole('row').nth(5).waitFor();
       await take('list');
       await page.getByRole('button', { name: /^Priority/ }).click();
-      await page.getByRole('option').first().waitFor();
+      await page.getByRole('listbox').getByRole('option').first().waitFor();
       await take('list-filter');
       await page.keyboard.press('Escape');
       await page.getByRole('link', { name: 'Invoices are printed without' }).focus();
@@ -212,7 +208,11 @@ try {
       await page.keyboard.press('c');
       await page.getByRole('button', { name: /^Project: / }).waitFor();
       await take('create-in-project');
-      if (problems.length > 0) throw new Error(problems.join('\n'));
+      await page.keyboard.press('Escape');
+      await takeStates(page, take, key);
+      // Of the pages that do not exist.
+      const unexpected = problems.filter((problem) => !problem.includes('404'));
+      if (unexpected.length > 0) throw new Error(unexpected.join('\n'));
       await close();
     }
   }

@@ -68,7 +68,7 @@ export function Palette({ typed, isEntered, onClose }: PaletteProps) {
     else if (key !== undefined) open(key)();
   }, [isDue]);
   return (
-    <Dialog title="Commands" onClose={onClose} isAtTop>
+    <Dialog title="Commands" onClose={onClose} isAtTop isWide>
       {/* The order stays as it is when issues arrive: Enter chooses what is shown as chosen. */}
       <Command
         label="Commands"

@@ -26,7 +26,10 @@ export const ofIssue = (commands: readonly Command[]): Command[] =>
 export const shownKeys = (key: string) =>
   key
     .split(/[ +]/)
-    .map((one, place, all) => symbols[one] ?? (all[place - 1] === 'Ctrl' ? one.toUpperCase() : one));
+    .map(
+      (one, place, all) =>
+        symbols[one] ?? (all[place - 1] === 'Ctrl' && one.length === 1 ? one.toUpperCase() : one),
+    );
 
 const storageKey = 'tessera-shortcuts';
 /** The time between the two keys of a sequence. */

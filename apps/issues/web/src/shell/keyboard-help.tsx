@@ -14,23 +14,33 @@ const others = [
 
 /** The keys of the page from which it is opened. */
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
-  const commands = useAllCommands().flatMap(({ key, name }) =>
-    key === undefined || key === 'Escape' ? [] : [[key, name] as const],
+  const commands = useAllCommands().flatMap(({ key, name, group = 'This page' }) =>
+    key === undefined || key === 'Escape' ? [] : [[key, name, group] as const],
   );
+  const all = [...commands, ...others.map(([key, name]) => [key, name, 'Lists and fields'] as const)];
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
-      <dl className="keys">
-        {[...commands, ...others].map(([key, name]) => (
-          <div key={key}>
-            <dt>
-              {shownKeys(key).map((one) => (
-                <kbd key={one}>{one}</kbd>
-              ))}
-            </dt>
-            <dd>{name}</dd>
-          </div>
+    <Dialog title="Keyboard" onClose={onClose} isWide>
+      <div className="keys">
+        {[...new Set(all.map(([, , group]) => group))].map((group) => (
+          <section key={group} aria-label={group}>
+            <h3>{group}</h3>
+            <dl>
+              {all
+                .filter(([, , of]) => of === group)
+                .map(([key, name]) => (
+                  <div key={key}>
+                    <dt>
+                      {shownKeys(key).map((one) => (
+                        <kbd key={one}>{one}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{name}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
         ))}
-      </dl>
+      </div>
       <ShortcutSwitch />
     </Dialog>
   );

@@ -251,7 +251,7 @@ function whenIdle(client: QueryClient, act: () => void): () => void {
 /** The field of the palette, until the palette is loaded. */
 function PaletteField({ typed, isEntered, onClose }: PaletteProps) {
   return (
-    <Dialog title="Commands" onClose={onClose} isAtTop>
+    <Dialog title="Commands" onClose={onClose} isAtTop isWide>
       <div className="palette">
         <input
           ref={focusFirst}
