@@ -257,12 +257,43 @@ describe('a phone', () => {
   });
 });
 
-it('forced colours and paper say the priority and the status', async () => {
-  const page = await web.openAs(ada, '/issues?priority=LOW');
-  await page.getByRole('link', { name: 'Many one' }).waitFor();
-  for (const media of [{ forcedColors: 'active' }, { forcedColors: 'none', media: 'print' }] as const) {
-    await page.emulateMedia(media);
-    const box = await page.getByRole('row').nth(1).locator('.priority > span').boundingBox();
-    expect([media, (box?.width ?? 0) > 20]).toEqual([media, true]);
+it('forced colours and paper say the priority, the status and what is blocked; reduced motion moves nothing', async () => {
+  const [blocker = '', blocked = ''] = await Promise.all(
+    ['Media one', 'Media two'].map(async (title) => (await ada.api.create({ title, priority: 'LOW' })).key),
+  );
+  await ada.api.putRelation(blocked, { kind: 'blocks', direction: 'incoming', issue: blocker });
+  const page = await web.openAs(ada, '/issues?q=media&priority=LOW');
+  const peek = async () => {
+    await page.locator('.title-link', { hasText: 'Media two' }).focus();
+    await page.keyboard.press('Space');
+    await page.getByRole('dialog').waitFor();
+  };
+  const places: [path: string, item: string, open?: () => Promise<void>][] = [
+    ['/issues?q=media&priority=LOW', '.table-body .row'],
+    ['/board?q=media', '[data-card]'],
+    ['/issues?q=media', '.peek', peek],
+  ];
+  for (const [path, item, open] of places) {
+    await page.emulateMedia({ forcedColors: 'none', media: 'screen', reducedMotion: 'reduce' });
+    await page.goto(path);
+    await page.locator('.title-link', { hasText: 'Media two' }).waitFor();
+    await open?.();
+    const shown = page.locator(item, { hasText: 'Media two' });
+    const moving = `[...document.querySelectorAll('*')].filter((one) => {
+      const { transitionDuration, animationName } = getComputedStyle(one);
+      return animationName !== 'none' || parseFloat(transitionDuration) > 0;
+    }).map((one) => one.className)`;
+    expect([path, await page.evaluate(moving)]).toEqual([path, []]);
+    for (const media of [{ forcedColors: 'active' }, { forcedColors: 'none', media: 'print' }] as const) {
+      await page.emulateMedia(media);
+      const box = await shown.locator('.priority > span').boundingBox();
+      expect([path, media, (box?.width ?? 0) > 20]).toEqual([path, media, true]);
+      expect(await shown.getByText('Blocked', { exact: true }).isVisible()).toBe(true);
+    }
   }
+  await page.emulateMedia({ forcedColors: 'active', media: 'screen' });
+  await page.goto(`/issues/${blocked}`);
+  const side = page.locator('.relation-side', { hasText: 'Blocked by' });
+  await side.getByRole('link', { name: blocker }).waitFor();
+  expect((await side.locator('.status').boundingBox())?.width).toBeGreaterThan(10);
 });
