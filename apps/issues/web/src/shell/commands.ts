@@ -16,7 +16,7 @@ export interface Command {
   run: () => void;
 }
 
-const symbols: Readonly<Record<string, string>> = { ArrowLeft: '←', ArrowRight: '→' };
+const symbols: Readonly<Record<string, string>> = { ArrowLeft: '←', ArrowRight: '→', Escape: 'Esc' };
 
 /** Commands that act on the issue of the page, or on those that are chosen in it. */
 export const ofIssue = (commands: readonly Command[]): Command[] =>

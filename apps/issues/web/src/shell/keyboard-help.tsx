@@ -2,22 +2,27 @@ import { shownKeys, useAllCommands } from './commands.ts';
 import { Dialog } from './dialog.tsx';
 import { ShortcutSwitch } from './shortcut-switch.tsx';
 
-// Keys that the browser or a field handles.
+// Keys that the browser, a list or a field handles.
 const others = [
-  ['Ctrl K', 'Commands (⌘ K on a Mac)'],
-  ['Enter', 'Open the issue that has the focus'],
-  ['1 – 9', 'Choose in an open list, while its field is empty'],
-  ['Shift Click', 'Select all from the last selected issue to this one'],
-  ['Ctrl Enter', 'Send the text'],
-  ['Esc', 'Close a list, then leave the field; drafts stay'],
+  ['Ctrl K', 'Commands (⌘ K on a Mac)', 'This page'],
+  ['Enter', 'Open the issue that has the focus', 'Lists'],
+  ['1 – 9', 'Choose in an open list, while its field is empty', 'Lists'],
+  ['Shift Click', 'Select all from the last selected issue to this one', 'Lists'],
+  ['Esc', 'Close a list, then leave the field; drafts stay', 'Lists'],
+  ['@', 'Mention a person', 'In a text'],
+  ['#', 'Name an issue by its number or words', 'In a text'],
+  ['Ctrl B', 'Bold', 'In a text'],
+  ['Ctrl I', 'Italic', 'In a text'],
+  ['Ctrl K', 'Link', 'In a text'],
+  ['Ctrl Enter', 'Send the text', 'In a text'],
 ] as const;
 
 /** The keys of the page from which it is opened. */
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const commands = useAllCommands().flatMap(({ key, name, group = 'This page' }) =>
-    key === undefined || key === 'Escape' ? [] : [[key, name, group] as const],
+    key === undefined ? [] : [[key, name, group] as const],
   );
-  const all = [...commands, ...others.map(([key, name]) => [key, name, 'Lists and fields'] as const)];
+  const all = [...commands, ...others];
   return (
     <Dialog title="Keyboard" onClose={onClose} isWide>
       <div className="keys">
