@@ -168,6 +168,7 @@ function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
         <button type="button" className="quiet" aria-label={`Move ${key} to…`} onClick={() => onMove(key)}>
           Move
         </button>
+        {assignee !== null && <Avatar person={assignee} />}
       </div>
       <Link
         to="/issues/$key"
@@ -193,7 +194,6 @@ function Card({ issue, isSelected, onDrag, onSelect, onMove }: CardProps) {
             <span className="visually-hidden"> {comments_count === 1 ? 'comment' : 'comments'}</span>
           </span>
         )}
-        {assignee !== null && <Avatar person={assignee} />}
       </div>
     </li>
   );
