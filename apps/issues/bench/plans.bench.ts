@@ -12,7 +12,7 @@ import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { publicBaseUrl } from '../test/support/environment.ts';
 import { fillWithIssues, syncedWith } from '../test/support/many-issues.ts';
-import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
+import { explain, type PlanCase, planCases, readerCases } from '../test/support/plans.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
 const rounds = 30;
@@ -40,7 +40,7 @@ const lists = new IssueListService({
 
 console.log(`${'list'.padEnd(36)}   plan ms  buffers  requests/s  index`);
 let failures = 0;
-for (const planCase of planCases(count)) failures += await measure(planCase);
+for (const planCase of [...readerCases(), ...planCases(count)]) failures += await measure(planCase);
 await close();
 await client.end();
 await postgres.stop();

@@ -20,7 +20,7 @@ import { selectNotifications } from '../src/notifications/notification.sql.ts';
 import { selectWatched } from '../src/watching/watching.sql.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, syncedWith } from './support/many-issues.ts';
-import { explain, type Plan, planCases } from './support/plans.ts';
+import { explain, type Plan, planCases, readers, readFilters } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 const count = 100_000;
@@ -138,6 +138,60 @@ describe(`among ${count} issues`, () => {
       expect(end === undefined).toBe(read.length === rows.length);
     },
   );
+
+  describe.each(readers)('for a reader who sees $sees', ({ scope, buffers }) => {
+    it.each(readFilters)(
+      'a list of %j is that of a full scan, with its counts, and ends early only after many issues',
+      async (filters) => {
+        const orders = [
+          ['created_at', true],
+          ['created_at', false],
+          ['updated_at', true],
+          ['title', false],
+        ] as const;
+        for (const [field, descending] of Object.keys(filters).length === 1 ? orders.slice(0, 1) : orders) {
+          const sort = completeOrder([{ field, descending }]);
+          const tracker = syncedWith;
+          const request = { scope, filters, sort, size: 50, offset: 0, tracker, total: 'capped' as const };
+          const conditions = Prisma.join(filterConditions(request), ' AND ');
+          const all = Prisma.sql`SELECT i.id FROM issues i WHERE ${conditions} ORDER BY ${orderBy(sort)}`;
+          const { rows } = await client.query<{ id: string }>({ text: all.text, values: all.values });
+          const plan = await explain(client, pageStatement(request, syncedWith));
+          expect([field, plan.tableScans, Math.max(buffers, plan.buffers)]).toEqual([field, 0, buffers]);
+          const { total, isWhole } = await find(request);
+          if (isWhole) expect([field, total]).toEqual([field, rows.length]);
+          const read: string[] = [];
+          let end: IssueListPage['end'];
+          do {
+            const page = await find({ ...request, total: 'none', after: end });
+            // Each page has all that its reader may find among as many issues as a page looks at.
+            if (page.end !== undefined && Object.keys(filters).length < 2 && field !== 'updated_at')
+              expect([field, idsOf(page).length]).toEqual([field, 50]);
+            read.push(...idsOf(page));
+            end = page.end;
+          } while (end !== undefined && read.length < 100);
+          expect([field, read]).toEqual([field, rows.slice(0, read.length).map(({ id }) => id)]);
+          expect(end === undefined).toBe(read.length === rows.length);
+        }
+        const counted = { scope, filters, sort: completeOrder(), size: 0, offset: 0, total: 'none' as const };
+        const statement = countStatement({ ...counted, tracker: syncedWith }, 'status');
+        const { buffers: read, tableScans } = await explain(client, statement);
+        expect([tableScans, Math.max(buffers, read)]).toEqual([0, buffers]);
+        const conditions = Prisma.join(filterConditions({ ...counted, tracker: syncedWith }), ' AND ');
+        const all = Prisma.sql`
+          SELECT status AS value, count(*)::int FROM issues i WHERE ${conditions} GROUP BY status`;
+        const { rows } = await client.query({ text: all.text, values: all.values });
+        const { counts, is_complete } = await lists.count({ filters, scope }, 'status');
+        for (const { value, count: found } of counts) {
+          const whole = rows.find((row) => row.value === value)?.count ?? 0;
+          expect([value, is_complete ? found : Math.min(found, whole)]).toEqual([
+            value,
+            is_complete ? whole : found,
+          ]);
+        }
+      },
+    );
+  });
 
   it.each<[IssueListRequest['filters'], boolean]>([
     [{}, true],

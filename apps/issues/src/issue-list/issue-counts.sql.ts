@@ -6,11 +6,13 @@ import {
   issueStatuses,
 } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { isWhole } from '../issue-core/project-access.ts';
 import { joinPerson } from '../issue-store/issue.sql.ts';
 import { literal, type Sql, type TrackedRequest } from './issue-conditions.sql.ts';
 import { totalMax } from './issue-list.ts';
 import { lookToCount } from './issue-look.sql.ts';
 import { isLong, isNumbered, lookThrough, searchOf } from './issue-search.sql.ts';
+import { countInScope } from './issue-sight.sql.ts';
 import { countWalks, walksOf } from './issue-walk.sql.ts';
 import { indexedIssues, isRare, isRareInComments } from './issue-words.sql.ts';
 
@@ -28,7 +30,8 @@ export function countStatement(request: TrackedRequest, by: CountedField): Sql {
   const isSearch = request.filters.search !== undefined;
   const each = isSearch || by === 'assignee' ? undefined : countEach(request, by);
   if (each !== undefined) return each;
-  const { steps, isWhole } = isSearch ? searched(request, by) : lookToCount(request, columns[by]);
+  const lookedAt = isWhole(request.scope) ? lookToCount : countInScope;
+  const { steps, isWhole: isComplete } = isSearch ? searched(request, by) : lookedAt(request, columns[by]);
   const people = by === 'assignee';
   return Prisma.sql`
     WITH ${steps}, counted AS (
@@ -36,7 +39,7 @@ export function countStatement(request: TrackedRequest, by: CountedField): Sql {
        ORDER BY found DESC, value LIMIT ${literal(countedAssigneesMax + 1)}
     )
     SELECT value, count, whole."isComplete" ${people ? Prisma.raw(', person.names') : Prisma.empty}
-      FROM (SELECT ${isWhole} AS "isComplete") whole LEFT JOIN counted ON true
+      FROM (SELECT ${isComplete} AS "isComplete") whole LEFT JOIN counted ON true
       ${people ? joinPerson('person', 'value') : Prisma.empty}
      ORDER BY count DESC, value`;
 }

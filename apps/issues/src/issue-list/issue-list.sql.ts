@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
-import type { ReadScope } from '../issue-core/project-access.ts';
+import { isWhole, type ReadScope } from '../issue-core/project-access.ts';
 import { oneOf, people, revisionColumns, trackerLink } from '../issue-store/issue.sql.ts';
 import { isBlocked } from '../issue-store/relation.sql.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import { exactTotalMax, type IssueListRequest, totalMax } from './issue-list.ts';
 import { look } from './issue-look.sql.ts';
 import { columns, searched, searchOf, searchSteps, totalOfSearch } from './issue-search.sql.ts';
+import { lookInScope } from './issue-sight.sql.ts';
 import { countWalks, type Walk, walk, walkAll, walksOf } from './issue-walk.sql.ts';
 
 /** The maximum total that is counted. */
@@ -129,7 +130,7 @@ function alongIndexes(request: TrackedRequest, walks: readonly Walk[]): Found {
 }
 
 function afterLook(request: TrackedRequest): Found {
-  const { page, ...found } = look(request);
+  const { page, ...found } = isWhole(request.scope) ? look(request) : lookInScope(request);
   return {
     ...found,
     page: Prisma.sql`SELECT ${columns} FROM (${page}) found CROSS JOIN ${oneOf('issues', 'id = found.id')} i`,

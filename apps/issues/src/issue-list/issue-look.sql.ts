@@ -11,7 +11,7 @@ import {
   selectByOneFilter,
   type TrackedRequest,
 } from './issue-conditions.sql.ts';
-import { completeOrder, type SortField, totalMax } from './issue-list.ts';
+import { completeOrder, type SortField, type SortKey, totalMax } from './issue-list.ts';
 import { countWalks, isCovered, isIndexed, walk, wholeWalk } from './issue-walk.sql.ts';
 
 /**
@@ -51,7 +51,8 @@ function otherColumns(request: TrackedRequest): string[] {
   return [...new Set(needed)].filter((name) => !covered.includes(name));
 }
 
-function lookedColumns(request: TrackedRequest): Sql {
+/** The columns of the row `i` that a look reads. */
+export function lookedColumns(request: TrackedRequest): Sql {
   const watches = request.filters.watcherId === undefined ? [] : ['reporter_watches'];
   const columns = [...covered, ...otherColumns(request), ...watches];
   return Prisma.raw(columns.map((name) => `i.${name}`).join(', '));
@@ -64,7 +65,7 @@ function kindOf(request: TrackedRequest): keyof typeof lookMax {
 }
 
 /** The first steps of a list or a count, as CTEs, and what comes of them. */
-interface Look {
+export interface Look {
   steps: Sql;
   /** Selects the rows `i` of the page with `lookedColumns`. */
   page: Sql;
@@ -143,7 +144,7 @@ function nearby(request: TrackedRequest): { near: Sql; isNear: Sql } {
 }
 
 /** The ids of the issues of one filter, if that finds few, otherwise NULL. */
-function rareIds(request: TrackedRequest): Sql {
+export function rareIds(request: TrackedRequest): Sql {
   const each = selectByOneFilter(request).map(
     (select) => Prisma.sql`
       (SELECT CASE WHEN count(*) <= ${literal(rareMax)} THEN coalesce(array_agg(issue_id), '{}') END
@@ -160,15 +161,20 @@ interface Window {
   max: number;
 }
 
-function newest(request: TrackedRequest, max = lookMax[kindOf(request)]): Window {
+export function newest(request: TrackedRequest, max = lookMax[kindOf(request)]): Window {
   const path = walk(wholeWalk(isCovered(request.sort) ? request : byCreation(request)));
   return {
     max,
     select: Prisma.sql`SELECT ${lookedColumns(request)} ${path} LIMIT ${literal(max)}`,
     end: Prisma.sql`(
-      SELECT to_json(ARRAY[${Prisma.join(request.sort.map(({ field }) => cursorValue(field)))}])::text
+      SELECT ${cursorOf(request.sort)}
         FROM (SELECT ${lookedColumns(request)} ${path} LIMIT 1 OFFSET ${literal(max - 1)}) i)`,
   };
+}
+
+/** The cursor after the row `i` as JSON. */
+export function cursorOf(sort: readonly SortKey[]): Sql {
+  return Prisma.sql`to_json(ARRAY[${Prisma.join(sort.map(({ field }) => cursorValue(field)))}])::text`;
 }
 
 /** The value of a sort field as the cursor has it. */
@@ -180,7 +186,7 @@ function cursorValue(field: SortField): Sql {
 }
 
 /** The list in the nearest order by creation, from the cursor on if that is the first key of both. */
-function byCreation(request: TrackedRequest): TrackedRequest {
+export function byCreation(request: TrackedRequest): TrackedRequest {
   const { sort, filters, after: [time] = [] } = request;
   const [first] = sort;
   if (first?.field !== 'created_at') return { ...request, sort: completeOrder(), after: undefined };
@@ -203,21 +209,27 @@ function byCreation(request: TrackedRequest): TrackedRequest {
 /** The number of matches among the newest issues, and whether there are no others. */
 function totalOf(request: TrackedRequest): Pick<Look, 'total' | 'isWhole'> {
   const whole = { ...request, after: undefined };
-  const { select, max } = newest(whole);
-  const bound = request.total === 'exact' ? Prisma.empty : Prisma.sql`LIMIT ${literal(totalMax + 1)}`;
   const isSeen = request.after === undefined ? Prisma.sql`is_looked_through` : Prisma.sql`false`;
   return {
     total: Prisma.sql`(
       SELECT CASE WHEN is_rare THEN (SELECT count(*) FROM rare) WHEN ${isSeen} THEN (SELECT count(*) FROM looked)
-             ELSE (SELECT count(*) FROM (
-               SELECT FROM (${select}) i WHERE ${every(filterConditions(whole, { all: max }))} ${bound}) found) END::int
+             ELSE ${totalAmongNewest(request)} END::int
         FROM ended)`,
-    isWhole: Prisma.sql`((SELECT is_rare FROM ended) OR ${isShort(whole, max)})`,
+    isWhole: Prisma.sql`((SELECT is_rare FROM ended) OR ${isShort(whole, newest(whole).max)})`,
   };
 }
 
+/** Selects the number of matches among the newest issues. */
+export function totalAmongNewest(request: TrackedRequest): Sql {
+  const whole = { ...request, after: undefined };
+  const { select, max } = newest(whole);
+  const bound = request.total === 'exact' ? Prisma.empty : Prisma.sql`LIMIT ${literal(totalMax + 1)}`;
+  return Prisma.sql`(SELECT count(*) FROM (
+               SELECT FROM (${select}) i WHERE ${every(filterConditions(whole, { all: max }))} ${bound}) found)`;
+}
+
 /** Whether a list has no more than `max` issues before its filters. */
-function isShort(request: TrackedRequest, max: number): Sql {
+export function isShort(request: TrackedRequest, max: number): Sql {
   const all = wholeWalk({ ...request, sort: completeOrder(), after: undefined });
   return Prisma.sql`${countWalks([all], max + 1)} <= ${literal(max)}`;
 }

@@ -31,7 +31,7 @@ export function isIndexed(sort: readonly SortKey[]): boolean {
   return isOneWay && indexedOrders.includes(fieldsOf(sort));
 }
 
-function isByCreation(sort: readonly SortKey[]): boolean {
+export function isByCreation(sort: readonly SortKey[]): boolean {
   return isIndexed(sort) && sort[0]?.field === 'created_at';
 }
 
@@ -51,8 +51,7 @@ function fieldsOf(sort: readonly SortKey[]): string {
 export function walksOf(request: IssueListRequest): Walk[] | undefined {
   const { sort } = request;
   const given = namesOf(request);
-  const isWhole = given.every((name) => rangeNames(sort).includes(name));
-  if (isWhole && isIndexed(sort)) return [wholeWalk(request)];
+  if (hasOnlyRange(request) && isIndexed(sort)) return [wholeWalk(request)];
   const column = enumOf(sort) ?? columnNames.find((name) => given.includes(columns[name].filter));
   if (column === undefined) return undefined;
   const rest = sort[0]?.field === column ? sort.slice(1) : sort;
@@ -132,6 +131,12 @@ function rangeOf(sort: readonly SortKey[], filters: IssueFilters): Pick<Walk, 'f
 function rangeNames(sort: readonly SortKey[]): string[] {
   if (sort[0]?.field === 'created_at') return ['createdFrom', 'createdBefore'];
   return sort[0]?.field === 'updated_at' ? ['updatedFrom', 'updatedBefore'] : [];
+}
+
+/** Whether a list has no filter but a range of its order. */
+export function hasOnlyRange(request: IssueListRequest): boolean {
+  const names = rangeNames(request.sort);
+  return namesOf(request).every((name) => names.includes(name));
 }
 
 /** The names of the filters of a list, of which the scope of its reader is one. */

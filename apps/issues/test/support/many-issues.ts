@@ -10,11 +10,18 @@ export const [rareLabel, commonLabel] = [
   '01980c5e-0000-7000-8000-00000000000b',
 ] as const;
 
-/** A project of one issue in a thousand, and one of the oldest fiftieth. All others are in the default project. */
+/** A project of one issue in a thousand, and one of the oldest fiftieth. */
 export const [rareProject, oldProject] = [
   '01980c5e-0000-7000-8000-00000000000c',
   '01980c5e-0000-7000-8000-00000000000d',
 ] as const;
+
+/** Sixty projects share one issue in twenty. The others have none. All other issues are in the default project. */
+export const otherProjects = Array.from(
+  { length: projectsMax - 3 },
+  (_, place) => `01980c5e-0000-7000-8001-${String(place).padStart(12, '0')}`,
+);
+export const sixtyProjects = otherProjects.slice(0, 60);
 
 /** The tracker of all synced issues. */
 export const syncedWith = { provider: 'redmine', project: 'website' } as const;
@@ -39,8 +46,8 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   // As many projects as there may be: PostgreSQL scans a table of a few rows.
   await client.query(
     `INSERT INTO projects (id, key, name) SELECT $1::uuid, 'RARE', 'Rare' UNION ALL SELECT $2::uuid, 'OLD', 'Old'
-     UNION ALL SELECT gen_random_uuid(), 'P' || n, 'Project ' || n FROM generate_series(1, $3::int - 3) n`,
-    [rareProject, oldProject, projectsMax],
+     UNION ALL SELECT id, 'P' || n, 'Project ' || n FROM unnest($3::uuid[]) WITH ORDINALITY other (id, n)`,
+    [rareProject, oldProject, otherProjects],
   );
   // One transaction, as when a person creates an issue: a link that is added later would update its issue.
   await client.query('BEGIN');
@@ -60,14 +67,15 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
                   WHEN n % 10 = 4 THEN 'RESOLVED' ELSE 'CLOSED' END)::issue_status,
             reporter.id, CASE WHEN n % 3 > 0 THEN assignee.id END,
             CASE WHEN n % 1000 = 7 THEN ARRAY[$2::uuid] ELSE '{}' END || CASE WHEN n % 8 = 7 THEN ARRAY[$3::uuid] ELSE '{}' END,
-            (CASE WHEN n % 1000 = 9 THEN $4 WHEN n <= $1::bigint / 50 THEN $5 ELSE '00000000-0000-7000-8000-000000000001' END)::uuid,
+            (CASE WHEN n % 1000 = 9 THEN $4 WHEN n <= $1::bigint / 50 THEN $5
+                  WHEN (n + n / 1000) % 20 = 5 THEN ($6::text[])[1 + n % 60] ELSE '00000000-0000-7000-8000-000000000001' END)::uuid,
             CASE WHEN n = 2 THEN 11001 ELSE 1 - n % 2 END,
             now() - ($1::bigint - n) * interval '2 seconds', now() - (n * 7919 % $1::bigint) * interval '2 seconds'
        FROM generate_series(1, $1::bigint) n
        JOIN people reporter ON reporter.place = n * 37 % 1000
        JOIN people assignee ON assignee.place = n * 41 % 1000
       ORDER BY n) made`,
-    [count, rareLabel, commonLabel, rareProject, oldProject],
+    [count, rareLabel, commonLabel, rareProject, oldProject, sixtyProjects],
   );
   await client.query(
     `INSERT INTO issue_links (id, issue_id, type, ref, created_by)

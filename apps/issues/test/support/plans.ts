@@ -1,10 +1,18 @@
 import type { OrderingField } from '@tessera/contracts';
 import type pg from 'pg';
 import { defaultProjectId } from '../../src/issue-core/project.ts';
-import { systemScope } from '../../src/issue-core/project-access.ts';
+import { type ReadScope, systemScope } from '../../src/issue-core/project-access.ts';
 import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
 import { completeOrder } from '../../src/issue-list/issue-list.ts';
-import { busyPerson, commonLabel, oldProject, rareLabel, rareProject } from './many-issues.ts';
+import {
+  busyPerson,
+  commonLabel,
+  oldProject,
+  otherProjects,
+  rareLabel,
+  rareProject,
+  sixtyProjects,
+} from './many-issues.ts';
 
 /** The part of a query plan that the tests read. */
 interface PlanNode {
@@ -107,6 +115,48 @@ function inProjects(...projectIds: string[]): IssueListRequest {
   return { ...newestFirst, projectIds };
 }
 
+/** The scope of a person who sees only some projects. */
+function seeing(...projectIds: string[]): ReadScope {
+  const all = [defaultProjectId, oldProject, rareProject, ...otherProjects];
+  return { hidden: all.filter((id) => !projectIds.includes(id)), own: [], readerId: busyPerson };
+}
+
+/**
+ * What different people see, and the number of blocks that a list may read for them. It depends on the number of projects, of which
+ * each costs a few blocks, and on that of their issues up to a maximum, but not on that of all issues.
+ */
+export const readers: readonly { sees: string; scope: ReadScope; buffers: number }[] = [
+  { sees: 'a project of old issues', scope: seeing(oldProject), buffers: 7_500 },
+  { sees: 'that and a small one', scope: seeing(oldProject, ...sixtyProjects.slice(0, 1)), buffers: 8_000 },
+  { sees: 'three small projects', scope: seeing(...sixtyProjects.slice(0, 3)), buffers: 8_500 },
+  { sees: 'sixty projects', scope: seeing(...sixtyProjects), buffers: 22_500 },
+  {
+    sees: 'all but the largest project',
+    scope: seeing(oldProject, rareProject, ...otherProjects),
+    buffers: 27_000,
+  },
+  {
+    sees: 'only own issues',
+    scope: {
+      hidden: [rareProject, ...otherProjects],
+      own: [defaultProjectId, oldProject],
+      readerId: busyPerson,
+    },
+    buffers: 7_500,
+  },
+  { sees: 'all but a small project', scope: { ...seeing(), hidden: [rareProject] }, buffers: 10_500 },
+];
+
+/** Filters of lists for these people: with one, with two that many issues match, and with two that none does. */
+export const readFilters: readonly IssueListRequest['filters'][] = [
+  {},
+  { statuses: ['OPEN', 'IN_PROGRESS', 'REOPENED'] },
+  { statuses: ['REOPENED'] },
+  { assigneeIds: [busyPerson] },
+  { statuses: ['CLOSED'], priorities: ['LOW'] },
+  { statuses: ['IN_PROGRESS'], priorities: ['HIGH'] },
+];
+
 const nothingHidden = { hidden: [], own: [], readerId: busyPerson };
 
 /** A list, the indexes that may serve it, and the maximum number of blocks read. */
@@ -115,6 +165,19 @@ export interface PlanCase {
   request: IssueListRequest;
   indexes: string[];
   buffers: number;
+}
+
+/** The lists of different readers, with the indexes of the issues that they read first. */
+export function readerCases(): PlanCase[] {
+  const indexes = ['project', 'created', 'status', 'assignee'].map((name) => `issues_${name}_idx`);
+  return readers.flatMap(({ sees, scope, buffers }) =>
+    readFilters.map((filters) => ({
+      name: `${sees}: ${JSON.stringify(filters)}`,
+      request: { ...newestFirst, scope, filters },
+      indexes,
+      buffers,
+    })),
+  );
 }
 
 const manyIds = Array.from(
@@ -216,21 +279,6 @@ export function planCases(count: number): PlanCase[] {
     list(
       'for a reader who sees all but a project',
       { ...newestFirst, scope: { ...nothingHidden, hidden: [rareProject] } },
-      'issues_created_idx',
-    ),
-    list(
-      'for a reader who sees only the oldest issues',
-      { ...newestFirst, scope: { ...nothingHidden, hidden: [defaultProjectId] } },
-      'issues_created_idx',
-    ),
-    list(
-      'open issues for a reader who sees only the oldest ones',
-      { ...only({ statuses: ['OPEN'] }), scope: { ...nothingHidden, hidden: [defaultProjectId] } },
-      'issues_status_idx issues_created_idx',
-    ),
-    list(
-      'for a reader who sees only own ones',
-      { ...newestFirst, scope: { ...nothingHidden, own: [defaultProjectId] } },
       'issues_created_idx',
     ),
     search(
