@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectRole, ProjectVisibility } from '@tessera/contracts';
 import { issuesPaths } from '@tessera/contracts/requests';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
 import { type Sight, sightOf } from '../src/issue-core/project-access.ts';
@@ -335,11 +336,54 @@ describe.each(visibilities)('an issue of a project whose visibility is %s', (vis
     ).toEqual(sent);
   });
 
+  it('has a project whose key leads to no issue, also to none that everyone sees, for those who do not see it', async () => {
+    const { key, open, people } = world;
+    const name = `${key}-${open.key.replace('ISS-', '')}`;
+    for (const kind of kinds) {
+      const person = people[kind];
+      const isLed = !blind.includes(kind) || visibility === 'reporters';
+      const read = await person.get(`${issuesPath}${name}/`);
+      expect([kind, read.status, read.body.code]).toEqual([
+        kind,
+        ...(isLed ? [200, undefined] : [404, 'issue_not_found']),
+      ]);
+      for (const query of [`id=${name}`, `search=${name}`]) {
+        const { body } = await person.get(`${issuesPath}?${query}`).expect(200);
+        const ids = body.map(({ id }: { id: string }) => id);
+        expect([kind, query, ids]).toEqual([kind, query, isLed ? [open.id] : []]);
+      }
+      const changed = await person.post(`${issuesPath}bulk/`, { ids: [name], priority: 'LOW' }).expect(200);
+      expect([kind, changed.body.results[0].code === 'issue_not_found']).toEqual([kind, !isLed]);
+    }
+  });
+
+  it('is in no line of the log and in no metric', async () => {
+    const written = [...app.log, await app.dependencies.metrics.registry.metrics()].join('\n');
+    expect(written.includes('"route":"/api/v1/issues/:id/"')).toBe(true);
+    expect(world.canaries.filter((one) => written.includes(one))).toEqual([]);
+  });
+
   it('streams no event to those who do not see it, and is not compressed for those who do', async () => {
     for (const [kind, stream] of world.streams) {
       const isSent = stream.text().includes(world.issue.id);
       expect([kind, isSent]).toEqual([kind, seen[visibility].includes(kind) && kind !== 'reporter']);
     }
+    const { removed, manager } = world.people;
+    const opened = new Map<Kind, OpenedStream>();
+    for (const kind of ['removed', 'outsider', 'reporter'] as const)
+      opened.set(kind, await openStream(app.url, world.people[kind]));
+    const told = () =>
+      [...opened].flatMap(([kind, stream]) => (stream.text().includes('access.changed') ? [kind] : []));
+    const project = `/api/v1/projects/${world.key}/`;
+    const created = `N${randomBytes(4).toString('hex')}`.toUpperCase();
+    await manager.post('/api/v1/projects/', { key: created, name: 'New' }).expect(201);
+    await manager.put(`${project}members/${removed.id}/`, { role: 'viewer' }).expect(201);
+    await eventually(() => told().includes('removed'));
+    expect(told()).toEqual(['removed']);
+    await manager.delete(`${project}members/${removed.id}/`).expect(204);
+    await manager.patch(`/api/v1/projects/${created}/`, { visibility: 'everyone' }).expect(200);
+    await eventually(() => told().length === 3);
+    for (const stream of opened.values()) stream.close();
     const gzipped = async (kind: Kind, path: string) =>
       (await world.people[kind].get(path).set('Accept-Encoding', 'gzip')).headers['content-encoding'];
     const path = `${issuesPath}?limit=50`;

@@ -30,8 +30,8 @@ interface EventStreamOptions {
   tokenExpiresAt: Date;
   /** Undefined sends all events. */
   matches: ((event: StreamedEvent) => boolean) | undefined;
-  /** The ids of the projects whose events are not sent. */
-  unseen: ReadonlySet<string>;
+  /** What the person sees at the start. */
+  access: ProjectAccess;
 }
 
 /** How long an ended stream waits for a client that does not read, in milliseconds. */
@@ -42,18 +42,20 @@ export class EventStream {
   readonly owner: StreamOwner;
   readonly tokenExpiresAt: Date;
   readonly #matches: EventStreamOptions['matches'];
+  #access: ProjectAccess;
   #unseen: ReadonlySet<string>;
   readonly #response: ServerResponse;
   #end: StreamEnd = 'client';
   #isEnded = false;
   #sentAt = performance.now();
 
-  constructor({ response, owner, tokenExpiresAt, matches, unseen }: EventStreamOptions) {
+  constructor({ response, owner, tokenExpiresAt, matches, access }: EventStreamOptions) {
     this.#response = response;
     this.owner = owner;
     this.tokenExpiresAt = tokenExpiresAt;
     this.#matches = matches;
-    this.#unseen = unseen;
+    this.#access = access;
+    this.#unseen = unseenEvents(access.scope);
     this.#record('client');
   }
 
@@ -72,12 +74,12 @@ export class EventStream {
     return !this.#unseen.has(event.projectId) && (this.#matches?.(event) ?? true);
   }
 
-  /** Sends no further events of projects that the person does not see. Tells the client if they are others than before. */
+  /** Sends no further events of projects that the person does not see. Tells the client if the person sees others than before. */
   see(access: ProjectAccess): void {
-    const before = this.#unseen;
+    const isOther = access.differsFrom(this.#access);
+    this.#access = access;
     this.#unseen = unseenEvents(access.scope);
-    const isSame = before.size === this.#unseen.size && [...before].every((id) => this.#unseen.has(id));
-    if (!isSame) this.send(accessChangedText);
+    if (isOther) this.send(accessChangedText);
   }
 
   /** The number of bytes that the operating system has not accepted yet. */

@@ -9,6 +9,7 @@ import {
   unavailableProblem,
 } from '@tessera/service-kit';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import type { ProjectAccess } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { EventSignal } from './event-signal.ts';
 import { EventStream, type StreamEnd, type StreamOwner } from './event-stream.ts';
@@ -48,8 +49,8 @@ export interface StreamRequest {
   tokenExpiresAt: Date;
   after: EventPlace | undefined;
   filter: EventFilter;
-  /** The ids of the projects whose events the person does not see. */
-  unseen: ReadonlySet<string>;
+  /** What the person sees. */
+  access: ProjectAccess;
   /** Whether the stream has the number of unread notifications of its person. */
   hasUnreadCount: boolean;
 }
@@ -166,13 +167,13 @@ export class EventStreams {
   }
 
   #start(
-    { response, owner, tokenExpiresAt, filter, unseen, hasUnreadCount }: StreamRequest,
+    { response, owner, tokenExpiresAt, filter, access, hasUnreadCount }: StreamRequest,
     tail: EventTail<StreamedEvent>,
     backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
   ): void {
     if (response.closed) return;
     const matches = eventMatcher(filter);
-    const stream = new EventStream({ response, owner, tokenExpiresAt, matches, unseen });
+    const stream = new EventStream({ response, owner, tokenExpiresAt, matches, access });
     response.req.streamingSince = performance.now();
     this.#streams.add(stream);
     response.once('close', () => {

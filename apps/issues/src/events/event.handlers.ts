@@ -66,8 +66,7 @@ export function eventHandlers({ events, eventStreams, urls, projects }: EventHan
   }) => {
     const after = readCursor(headers['Last-Event-ID'], query.after);
     const named = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
-    const { scope } = actor.access;
-    const issues = named && (await projects.withKnownKeys(named, scope));
+    const issues = named && (await projects.withKnownKeys(named, actor.access.scope));
     const answer = { status: 200, headers: streamHeaders } as const;
     if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
     const start = await eventStreams.open({
@@ -78,7 +77,7 @@ export function eventHandlers({ events, eventStreams, urls, projects }: EventHan
         sessionKey: actor.sessionKey,
         sessionEpoch: actor.sessionEpoch,
       },
-      unseen: unseenEvents(scope),
+      access: actor.access,
       tokenExpiresAt: actor.tokenExpiresAt,
       after,
       filter: { issues, types: query.types },

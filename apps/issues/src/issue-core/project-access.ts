@@ -27,6 +27,8 @@ export function unseenEvents({ hidden, own }: ReadScope): ReadonlySet<string> {
 export interface RestrictedProject {
   id: string;
   visibility: Exclude<ProjectVisibility, 'everyone'>;
+  /** Whether it was changed after its creation, so that it may have been open to everyone. */
+  wasChanged: boolean;
   role: ProjectRole | undefined;
 }
 
@@ -46,12 +48,20 @@ export function sightOf(
 export class ProjectAccess {
   readonly scope: ReadScope;
   readonly #restricted: ReadonlyMap<string, RestrictedProject>;
+  readonly #sights: ReadonlyMap<string, Sight>;
 
   constructor(readerId: string, isStaff: boolean, restricted: readonly RestrictedProject[]) {
-    const seen = (sight: Sight) =>
-      restricted.filter((project) => sightOf(project, isStaff) === sight).map(({ id }) => id);
+    this.#sights = new Map(restricted.map((project) => [project.id, sightOf(project, isStaff)]));
+    const seen = (sight: Sight) => [...this.#sights].flatMap(([id, one]) => (one === sight ? [id] : []));
     this.scope = { hidden: seen('none'), own: seen('own'), readerId };
     this.#restricted = new Map(restricted.map((project) => [project.id, project]));
+  }
+
+  /** Whether the person sees other issues than with an earlier access. A project that was created hidden was not seen before. */
+  differsFrom(before: ProjectAccess): boolean {
+    const unknown = (id: string): Sight => (this.#restricted.get(id)?.wasChanged === false ? 'none' : 'all');
+    const ids = [...this.#sights.keys(), ...before.#sights.keys()];
+    return ids.some((id) => (before.#sights.get(id) ?? unknown(id)) !== (this.#sights.get(id) ?? 'all'));
   }
 
   /** The project, if it is not open to everyone. */

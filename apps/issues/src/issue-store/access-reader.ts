@@ -73,7 +73,7 @@ export class AccessReader {
     const known = this.#projects.get('all');
     if (known !== undefined) return known;
     const read = this.#database.$queryRaw<Restricted[]>`
-      SELECT id, visibility FROM projects WHERE visibility <> 'everyone' ORDER BY id`;
+      SELECT id, visibility, version > 1 AS "wasChanged" FROM projects WHERE visibility <> 'everyone' ORDER BY id`;
     return keep(this.#projects, 'all', read);
   }
 

@@ -56,7 +56,8 @@ export function rightsPage(): string {
 
 function rowOf({ name, role, isStaff = false, isReporter = false }: Caller, visibility: ProjectVisibility) {
   const [id, projectId] = ['caller', 'project'];
-  const restricted = visibility === 'everyone' ? [] : [{ id: projectId, visibility, role }];
+  const restricted =
+    visibility === 'everyone' ? [] : [{ id: projectId, visibility, wasChanged: false, role }];
   const access = new ProjectAccess(id, isStaff, restricted);
   const actor: Actor = {
     id,
