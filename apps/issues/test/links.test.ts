@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { linkSchema, linkTypes } from '@tessera/contracts';
+import { guestLinksMax, guestLinksOfOneMax, linkSchema, linkTypes } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, etagOf, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -98,9 +98,44 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('is allowed to reporter, assignee and staff only, and checks If-Match', async () => {
+  it('lets others link tickets, entities and invoices, of which they change only their own', async () => {
+    const issue = await createIssue(ann, { links: [{ type: 'invoice', ref: '1' }] });
+    for (const body of [
+      { type: 'user', ref: ann.id },
+      { type: 'external_issue', ref: 'redmine:1' },
+      { type: 'invoice', ref: '1', title: 'mine' },
+    ])
+      expectProblem(await link(issue, body, bob), 403, 'forbidden');
+    const own: string[] = [];
+    for (const type of ['helpdesk_ticket', 'entity', 'invoice'])
+      own.push((await link(issue, { type, ref: '2' }, bob).expect(201)).body.id);
+    await link(issue, { type: 'entity', ref: '2', title: 'changed' }, bob).expect(200);
+    await bob.delete(issuePath(issue, `links/${own[0]}/`)).expect(204);
+    expectProblem(await bob.delete(issuePath(issue, `links/${issue.links[0]?.id}/`)), 403, 'forbidden');
+    expectProblem(await bob.patch(issuePath(issue), { links: [] }), 403, 'forbidden');
+    expect((await getIssue(ann, issue)).links).toMatchObject([
+      { ref: '1', title: null, created_by: ann.id },
+      { type: 'entity', title: 'changed', created_by: bob.id },
+      { type: 'invoice', ref: '2', created_by: bob.id },
+    ]);
+  });
+
+  it('leaves room for those who may change the issue', async () => {
     const issue = await createIssue(ann);
-    expectProblem(await link(issue, { type: 'invoice', ref: '1' }, bob), 403, 'forbidden');
+    const refs = Array.from({ length: 12 }, (_, index) => String(index));
+    const added = await Promise.all(refs.map((ref) => link(issue, { type: 'entity', ref }, bob)));
+    expect(added.filter(({ status }) => status === 201)).toHaveLength(guestLinksOfOneMax);
+    for (const refused of added.filter(({ status }) => status !== 201))
+      expectInvalidFields(refused, ['links']);
+    for (let count = guestLinksOfOneMax; count < guestLinksMax; count += 1)
+      await link(issue, { type: 'entity', ref: `a${count}` }).expect(201);
+    const other = await aPerson(app);
+    expectInvalidFields(await link(issue, { type: 'entity', ref: 'b' }, other), ['links']);
+    await link(issue, { type: 'entity', ref: 'b' }).expect(201);
+  });
+
+  it('checks If-Match', async () => {
+    const issue = await createIssue(ann);
     expectProblem(
       await link(issue, { type: 'invoice', ref: '1' }).set('If-Match', '"9.9"'),
       412,

@@ -17,6 +17,7 @@ const permitted = {
   create: ['user', ...involved],
   comment: anyReader,
   takeUnassigned: ['user', ...involved],
+  link: ['user', ...involved],
   update: involved,
   assign: involved,
   changeStatus: involved,

@@ -1,3 +1,4 @@
+import { guestLinksMax, guestLinksOfOneMax, guestLinkTypes, type LinkType } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot, IssueWithLinks } from '../issue-core/issue.ts';
@@ -48,7 +49,7 @@ export class LinkService {
     context: LinkContext,
   ): Promise<{ issue: IssueSnapshot; link: StoredLink; isNew: boolean }> {
     const seen = assertFound(await this.#reader.findWithLinks(reference));
-    assertMay(actor, 'update', seen);
+    assertMayLink(actor, seen, draft.type);
     const mayLinkTracker = may(actor, 'linkTracker', seen);
     const resolving = {
       actor,
@@ -61,7 +62,10 @@ export class LinkService {
     if (link === undefined) throw new Error('one draft is one link');
     let isNew = false;
     const issue = await this.#change(actor, { id: seen.id, scope: reference.scope }, context, (locked) => {
-      isNew = findSameTarget(locked.links, link) === undefined;
+      const present = findSameTarget(locked.links, link);
+      isNew = present === undefined;
+      assertMayLink(actor, locked, link.type);
+      if (!may(actor, 'update', locked)) assertGuestMayPut(actor, locked, present);
       return planLinks(locked.links, links, []);
     });
     const stored = findSameTarget(issue.links, link);
@@ -72,6 +76,7 @@ export class LinkService {
   async remove(actor: Actor, reference: IssueReference, linkId: string, context: LinkContext): Promise<void> {
     await this.#change(actor, reference, context, (issue) => {
       const link = issue.links.find(({ id }) => id === linkId);
+      if (!may(actor, 'update', issue)) assertOwn(actor, issue, link);
       if (link === undefined) {
         throw new ProblemError({ status: 404, code: 'link_not_found', detail: 'There is no such link.' });
       }
@@ -91,10 +96,34 @@ export class LinkService {
     plan: (issue: IssueWithLinks) => LinkChanges,
   ): Promise<IssueSnapshot> {
     const changed = await this.#writer.change(reference, { actorId: actor.id, requestId }, async (issue) => {
-      assertMay(actor, 'update', issue);
       assertMatches(precondition, issue);
       return { links: plan(issue) };
     });
     return assertFound(changed);
   }
+}
+
+/** Throws a 403 problem if the actor may not add a link of this type. */
+function assertMayLink(actor: Actor, issue: IssueWithLinks, type: LinkType): void {
+  if (!guestLinkTypes.includes(type) || !may(actor, 'link', issue)) assertMay(actor, 'update', issue);
+}
+
+/** Throws a problem if a person who may not change the issue may not add a link, or change the present one. */
+function assertGuestMayPut(actor: Actor, issue: IssueWithLinks, present: StoredLink | undefined): void {
+  if (present !== undefined) {
+    assertOwn(actor, issue, present);
+    return;
+  }
+  const { length } = issue.links.filter(({ createdBy }) => createdBy === actor.id);
+  if (issue.links.length < guestLinksMax && length < guestLinksOfOneMax) return;
+  const message = `must be fewer than ${guestLinksMax} on one issue, and at most ${guestLinksOfOneMax} by each person who may not change it`;
+  throw validationProblem([{ field: 'links', message }]);
+}
+
+/** Throws a 403 problem if a person who may not change the issue did not write the link. */
+function assertOwn(actor: Actor, issue: IssueWithLinks, link: StoredLink | undefined): void {
+  const isOfGuest = may(actor, 'link', issue) && link?.createdBy === actor.id;
+  if (isOfGuest && guestLinkTypes.includes(link.type)) return;
+  const detail = 'Only the author of the link and people who may change the issue may do this.';
+  throw new ProblemError({ status: 403, code: 'forbidden', detail });
 }

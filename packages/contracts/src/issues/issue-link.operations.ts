@@ -1,6 +1,12 @@
 import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
-import { linkInputSchema, linkSchema } from './issue-link.schemas.ts';
+import {
+  guestLinksMax,
+  guestLinksOfOneMax,
+  linkInputSchema,
+  linkSchema,
+  linksMax,
+} from './issue-link.schemas.ts';
 import {
   etagHeader,
   ifMatchProblem,
@@ -28,8 +34,7 @@ export const putLink = operation({
   method: 'POST',
   path,
   summary: 'Link an issue to a resource',
-  description:
-    'Updates the link if the issue has one with this type and ref. An issue has at most 50 links. `external_issue` is for staff. URLs are never fetched.',
+  description: `Updates the link if the issue has one with this type and ref. An issue has at most ${linksMax} links. \`external_issue\` is for staff. In a project that everyone reads, people who may not change the issue add at most ${guestLinksOfOneMax} links each to tickets, entities and invoices, while it has fewer than ${guestLinksMax}, and change and delete only their own. URLs are never fetched.`,
   params: issueParams,
   headers: preconditionHeaders,
   body: {

@@ -12,8 +12,15 @@ export const linkRelations = ['relates_to', 'caused_by', 'blocks', 'duplicates']
 export const linkRelationSchema = z.enum(linkRelations);
 export type LinkRelation = z.infer<typeof linkRelationSchema>;
 
+/** The links that also people add who may not change the issue. */
+export const guestLinkTypes: readonly LinkType[] = ['helpdesk_ticket', 'entity', 'invoice'];
+
 /** Maximum number of links of an issue. */
 export const linksMax = 50;
+/** With so many links, people who may not change the issue add no further ones. */
+export const guestLinksMax = 30;
+/** Maximum number of links that such a person adds to an issue. */
+export const guestLinksOfOneMax = 10;
 export const linkRefMaxLength = 255;
 /** Maximum size of a link's metadata as JSON text, in bytes of UTF-8. */
 export const linkMetadataMaxBytes = 4096;

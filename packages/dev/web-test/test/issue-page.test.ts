@@ -370,13 +370,25 @@ describe('relations', () => {
 });
 
 describe('an issue of others', () => {
-  it('is read-only until the user takes it', async () => {
+  it('is read-only but for comments and links, until the user takes it', async () => {
     const { key } = await ada.api.create({ title: 'Of Ada', description: 'Text' });
+    await ada.api.putLink(key, { type: 'invoice', ref: '1', title: 'Of her' });
     const page = await web.openAs(bob, `/issues/${key}`);
     await page.getByText('The reporter, the assignee and staff change this issue.').waitFor();
     await page.getByRole('heading', { name: 'Links' }).waitFor();
     expect(await page.getByRole('button', { name: 'Priority: Medium' }).isDisabled()).toBe(true);
-    expect(await page.getByRole('button', { name: /^(?:Edit|Add a link|Sync now)/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^(?:Edit|Remove|Sync now)/ }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Add a link' }).click();
+    const form = page.getByRole('dialog', { name: 'New link' });
+    expect(await form.getByLabel('Type').locator('option').allTextContents()).toEqual([
+      'Helpdesk ticket',
+      'Entity',
+      'Invoice',
+    ]);
+    await form.getByLabel('Number or URL').fill('T-1');
+    await form.getByRole('button', { name: 'Add the link' }).click();
+    await page.getByRole('button', { name: 'Remove the link T-1' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Remove the link Of her' }).count()).toBe(0);
     await page.getByLabel('Comment').fill('Readers comment.');
     await page.getByLabel('Comment').press('Control+Enter');
     await page.locator('.comment', { hasText: 'Readers comment.' }).waitFor();

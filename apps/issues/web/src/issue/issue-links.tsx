@@ -18,6 +18,8 @@ const typeNames: Record<Link['type'], string> = {
   user: 'User',
   external_issue: 'External issue',
 };
+/** The links that also people add who may not change the issue, where everyone reads it. */
+const guestTypes: readonly Link['type'][] = ['helpdesk_ticket', 'entity', 'invoice'];
 const relationNames: Record<Link['relation'], string> = {
   relates_to: 'relates to',
   caused_by: 'caused by',
@@ -28,15 +30,20 @@ const relationNames: Record<Link['relation'], string> = {
 export function IssueLinks({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
-  useCommands(ofIssue([{ key: 't', name: 'Add a link', run: () => setOpen(!isReadOnly) }]));
-  const isReadOnly = !useMayChange(issue);
+  useCommands(ofIssue([{ key: 't', name: 'Add a link', run: () => setOpen(mayAdd) }]));
+  const user = useUser();
+  const mayChange = useMayChange(issue);
+  // Others link what their own systems have, and take that back.
+  const mayAdd = mayChange || issue.project.visibility === 'everyone';
+  const mayRemove = ({ type, created_by }: Link) =>
+    mayChange || (mayAdd && created_by === user.id && guestTypes.includes(type));
   const refresh = () => refreshIssue(client, issue.key);
   const undo = (act: () => Promise<unknown>) => takeBack(act, refresh);
   return (
     <section className="links" aria-labelledby="links-title">
       <div className="section-head">
         <h2 id="links-title">Links</h2>
-        {!isReadOnly && (
+        {mayAdd && (
           <button type="button" aria-label="Add a link" onClick={() => setOpen(true)}>
             Add
           </button>
@@ -51,7 +58,7 @@ export function IssueLinks({ issue }: { issue: Issue }) {
               </span>{' '}
               <LinkTarget link={link} />
             </span>
-            {!isReadOnly && (
+            {mayRemove(link) && (
               <Confirm
                 name="Remove"
                 label={`Remove the link ${link.title ?? link.ref}`}
@@ -129,7 +136,10 @@ function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: (link: Link) => P
     const body = { type, relation, title: title || null, ...targetOf(ref) };
     await onSaved(await call('putLink', { params: { id: issue.key }, body }));
   });
-  const types = Object.entries(typeNames).filter(([type]) => isStaff || type !== 'external_issue');
+  const mayChange = useMayChange(issue);
+  const types = Object.entries(typeNames).filter(([type]) =>
+    mayChange ? isStaff || type !== 'external_issue' : guestTypes.some((one) => one === type),
+  );
   return (
     <form ref={form.ref} onSubmit={form.onSubmit}>
       <Field state={form} label="Number or URL" name="ref" required maxLength={2_048} />

@@ -27,7 +27,8 @@ const callers: readonly Caller[] = [
 const actions: readonly [string, readonly IssueAction[]][] = [
   ['comment, watch', ['comment']],
   ['take an unassigned one', ['takeUnassigned']],
-  ['change, assign, move, links, labels', ['update', 'assign']],
+  ['link tickets, entities, invoices', ['link']],
+  ['change, assign, move, other links, labels', ['update', 'assign']],
   ['status, sync', ['changeStatus', 'sync']],
 ];
 const columns = [
