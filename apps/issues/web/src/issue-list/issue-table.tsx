@@ -1,5 +1,14 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type Ref,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { IssueRow } from '../http/api.ts';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
@@ -165,6 +174,9 @@ export function IssueTable(props: IssueTableProps) {
     open: () => linkOf(shownKey() ?? '')?.click(),
     active: shownKey,
   }));
+  // With the lock of a project that not everyone reads.
+  const lengthOf = ({ key, project }: IssueRow) => key.length + (project.visibility === 'everyone' ? 0 : 2);
+  const keyLength = Math.max(0, ...issues.map(lengthOf));
   const isAll = issues.every(({ key }) => selected.has(key));
 
   return (
@@ -175,6 +187,7 @@ export function IssueTable(props: IssueTableProps) {
       aria-rowcount={items.length + 1}
       className={['table', !hasSync && 'without-sync', isCompact && 'compact'].filter(Boolean).join(' ')}
       aria-busy={isStale}
+      style={{ '--key-length': keyLength } as CSSProperties}
     >
       <div role="row" className="row row-head" aria-rowindex={1}>
         {columns

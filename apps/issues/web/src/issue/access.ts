@@ -23,3 +23,8 @@ export function useMayChange(issue: Issue): boolean {
   const role = useOwnRole(issue.project.key, !isOpen && !mayChange(issue, user));
   return mayChange(issue, user, role);
 }
+
+/** The key of an issue that not everyone reads, by which a search for people finds only its readers. */
+export function readersOf({ project, key }: Issue): string | undefined {
+  return project.visibility === 'everyone' ? undefined : key;
+}

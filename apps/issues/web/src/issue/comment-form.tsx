@@ -9,6 +9,7 @@ import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { applyEdit, quoteEdit } from '../markdown/text-edits.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
 import { notifyDone, takeBack } from '../shell/toasts.tsx';
+import { readersOf } from './access.ts';
 
 export const commentFieldId = 'new-comment';
 
@@ -75,6 +76,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
         label="Comment"
         value={text}
         fieldId={commentFieldId}
+        readersOf={readersOf(issue)}
         placeholder="Add a comment"
         rows={4}
         onChange={comment.setText}

@@ -14,6 +14,7 @@ import { focusIfLost } from '../shell/focus.ts';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
+import { readersOf } from './access.ts';
 import { referencesOf } from './references-of.ts';
 
 interface CommentProps {
@@ -155,6 +156,7 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, on
         label="Edited text"
         value={text}
         rows={4}
+        readersOf={readersOf(issue)}
         onChange={handle.setText}
         onSubmit={() => void submit()}
         onCancel={onClose}

@@ -1,6 +1,7 @@
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { withToggledTask } from '../markdown/task-boxes.ts';
+import { readersOf } from './access.ts';
 import { ClickToEdit } from './click-to-edit.tsx';
 import { referencesOf } from './references-of.ts';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
@@ -44,6 +45,7 @@ export function EditableDescription(props: TextEditProps) {
           <MarkdownEditor
             label="Description"
             rows={10}
+            readersOf={readersOf(props.issue)}
             fieldId={textFieldId('description')}
             value={edit.text}
             onChange={edit.type}

@@ -16,7 +16,7 @@ import { ofIssue, useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { useUser } from '../shell/user.ts';
-import { useMayChange } from './access.ts';
+import { readersOf, useMayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
 
 interface IssuePropertiesProps {
@@ -137,7 +137,7 @@ export function IssueProperties({ issue, latest, save }: IssuePropertiesProps) {
           }
           first={[{ value: none, name: 'No one' }]}
           selected={[assignee?.id ?? none]}
-          readersOf={isOpen ? undefined : issue.key}
+          readersOf={readersOf(issue)}
           onChange={([value], people) => {
             const next = people.find(({ id }) => id === value) ?? null;
             if (next?.id !== assignee?.id) assign(next);

@@ -17,6 +17,8 @@ interface MarkdownEditorProps {
   fieldId?: string;
   /** Takes the focus when it opens. */
   hasFocus?: boolean;
+  /** The key of an issue that not everyone reads: the text may mention its readers. */
+  readersOf?: string | undefined;
 }
 
 /** A field for Markdown with a preview. Ctrl+Enter sends; the keys of `editOfKey` change what is selected. */
@@ -35,7 +37,7 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
   const [isPreview, setPreview] = useState(false);
   const ownField = useRef<HTMLTextAreaElement>(null);
   const field = props.field ?? ownField;
-  const completion = useCompletion(field, onChange);
+  const completion = useCompletion(field, onChange, props.readersOf);
   useEffect(() => {
     if (!hasFocus) return;
     field.current?.focus();

@@ -34,10 +34,14 @@ interface Offer {
   content: ReactNode;
 }
 
-/** Completes `@username` in a text with the people of the service, and `#` with a number or words with issues. */
+/**
+ * Completes `@username` in a text with the people of the service, and `#` with a number or words with issues.
+ * @param readersOf the key of an issue: only people who may read it
+ */
 export function useCompletion(
   field: RefObject<HTMLTextAreaElement | null>,
   onChange: (value: string) => void,
+  readersOf: string | undefined,
 ): Completion {
   const [word, setWord] = useState<string>();
   /** The words after a `#`. */
@@ -48,8 +52,8 @@ export function useCompletion(
   const id = useId();
   const [settled] = useSettled(word ?? '');
   const { data = [], isPlaceholderData: isEarlier } = useQuery({
-    queryKey: ['people', settled],
-    queryFn: ({ signal }) => findPeople(settled, signal),
+    queryKey: ['people', settled, readersOf],
+    queryFn: ({ signal }) => findPeople(settled, signal, readersOf),
     enabled: word !== undefined,
     staleTime: 60_000,
     placeholderData: keepPreviousData,
