@@ -31,6 +31,8 @@ describe('the database schema', () => {
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
       eventIdDrift.schema,
+      only('attachments_store_idx'),
+      only('attachments_unbound_idx'),
       only('comments_shown_idx'),
       only('comments_words_idx'),
       only('identity_mirror_email_idx'),
@@ -146,6 +148,8 @@ describe('the database schema', () => {
       `UPDATE tracker_comments SET external_author = 'eve'`,
       'DELETE FROM tracker_comments',
       `UPDATE comments SET body = 'y'`,
+      `UPDATE comments SET attachment_ids = ARRAY['${issue}']::uuid[]`,
+      `UPDATE issues SET attachments_count = 1 WHERE id = '${issue}'`,
       'DELETE FROM comments',
       link,
       `UPDATE issue_links SET title = 'y'`,

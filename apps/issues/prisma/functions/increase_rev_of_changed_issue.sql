@@ -11,4 +11,4 @@ BEGIN
 END
 $function$;
 
-CREATE TRIGGER issues_rev BEFORE UPDATE OF id, number, title, description, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids, mention_ids, reporter_watches, due_on, project_id ON issues FOR EACH ROW EXECUTE FUNCTION increase_rev_of_changed_issue();
+CREATE TRIGGER issues_rev BEFORE UPDATE OF id, number, title, description, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids, mention_ids, reporter_watches, due_on, project_id, attachments_count ON issues FOR EACH ROW EXECUTE FUNCTION increase_rev_of_changed_issue();

@@ -11,7 +11,7 @@ BEGIN
 END
 $function$;
 
-CREATE TRIGGER comments_rev AFTER INSERT OR DELETE OR UPDATE OF id, issue_id, body, author_id, origin, mention_ids, created_at, updated_at, deleted_at, sent_body ON comments FOR EACH ROW EXECUTE FUNCTION increase_rev_of_issue();
+CREATE TRIGGER comments_rev AFTER INSERT OR DELETE OR UPDATE OF id, issue_id, body, author_id, origin, mention_ids, created_at, updated_at, deleted_at, sent_body, attachment_ids ON comments FOR EACH ROW EXECUTE FUNCTION increase_rev_of_issue();
 CREATE TRIGGER issue_links_rev AFTER INSERT OR DELETE OR UPDATE ON issue_links FOR EACH ROW EXECUTE FUNCTION increase_rev_of_issue();
 CREATE TRIGGER tracker_comments_deleted_rev AFTER DELETE ON tracker_comments FOR EACH ROW WHEN (old.external_created_at IS NOT NULL) EXECUTE FUNCTION increase_rev_of_issue();
 CREATE TRIGGER tracker_comments_inserted_rev AFTER INSERT ON tracker_comments FOR EACH ROW WHEN (new.external_created_at IS NOT NULL) EXECUTE FUNCTION increase_rev_of_issue();

@@ -31,6 +31,7 @@ const columns = {
   version: 'version',
   rev: 'rev',
   commentsCount: 'comments_count',
+  attachmentsCount: 'attachments_count',
   createdAt: 'created_at',
   updatedAt: 'updated_at',
   resolvedAt: 'resolved_at',
