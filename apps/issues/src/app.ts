@@ -70,6 +70,7 @@ import {
   type StandbyReads,
 } from '@tessera/service-kit';
 import { activityHandlers } from './activity/activity.handlers.ts';
+import { attachmentRoutes } from './attachments/attachment.routes.ts';
 import { authenticate } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -102,7 +103,7 @@ export function createApp(dependencies: Dependencies): App {
   const webAppPage = config.webApp && readWebAppPage();
   const webSessions = createWebSessionRoutes(
     dependencies,
-    (member) => createRoutes(dependencies, { ...access, member }),
+    (session) => createRoutes(dependencies, { ...access, ...session }),
     access.member.answered,
   );
   return createExpressApp({
@@ -189,6 +190,7 @@ export function createRoutes(
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
     ...relationRoutes(dependencies, limits),
+    ...attachmentRoutes(dependencies, limits, access),
     route(getWatching, { access: member, limit: reads }, watching.get),
     route(startWatching, { access: member, limit: writes }, watching.start),
     route(stopWatching, { access: member, limit: writes }, watching.stop),
@@ -274,7 +276,7 @@ function accesses(dependencies: Dependencies) {
   };
   /** Trackers send no token. The handler verifies the signature of the body. */
   const trackers: Access<undefined> = { ...shared, ...everyone };
-  return { member, trackers };
+  return { member, uploads: member, contents: member, trackers };
 }
 
 // The web app's pages are as new as the events after the cursor of its session.

@@ -13,6 +13,7 @@ import {
   WordRewriter,
 } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
+import { createAttachments } from './attachments/create-attachments.ts';
 import { Leases } from './background/leases.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
@@ -101,11 +102,13 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   const { identity, webApp } = config;
   const { database } = main;
+  const attachments = createAttachments({ ...issues, database, logger });
   const parts = { identity, database, verifier, keys, logger, metrics, tracing };
   const webSessions = webApp && createWebSessions(webApp, parts);
   const tasks = cleanupTasks(new CleanupRepository(main.database), {
     eventRetentionDays: config.eventRetentionDays,
     webSessions: webSessions?.service,
+    attachments,
   });
   const cleanup = new CleanupJob({ tasks, intervalSeconds: config.cleanupIntervalSeconds, logger });
   cleanup.start();
@@ -161,6 +164,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     eventStreams,
     notifications: notifications.service,
     webhooks: webhooks.service,
+    attachments: attachments.service,
+    transfers: attachments.transfers,
     mirror: people.mirror,
     backfill: people.backfill,
     feed: people.feed,
@@ -319,6 +324,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),
     views: new ViewRepository(main),
+    reader,
     writer,
     activity: new ActivityRepository(main),
     ...createTracking(config, logger, {

@@ -8,6 +8,7 @@ import type { Response } from 'supertest';
 import { type Sight, sightOf } from '../src/issue-core/project-access.ts';
 import { mayRead } from '../src/issue-store/sight.sql.ts';
 import { type OpenedStream, openStream } from './support/event-stream.ts';
+import { bytesOf, filePath, uploadFile } from './support/files.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { untilNotified } from './support/notifications.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -30,6 +31,7 @@ interface World {
   issue: { id: string; number: number };
   comment: string;
   link: string;
+  file: string;
   relation: string;
   open: { id: string; key: string };
   /** Texts and ids that show something of the issue or its project. */
@@ -72,6 +74,7 @@ const named = ({ issue, key }: World): Asked[] =>
   [issue.id, `${key}-${issue.number}`, String(issue.number), `ISS-${issue.number}`].map((id) => ({
     params: { id },
   }));
+const ofFile = ({ file }: World): Asked[] => [{ params: { attachment_id: file } }];
 const change = (body: object, more: (world: World) => Record<string, string> = () => ({})) => ({
   writes: (world: World) =>
     named(world).map(({ params }) => ({ params: { ...params, ...more(world) }, body })),
@@ -132,6 +135,20 @@ const rules: Readonly<Record<Operation, Rule>> = {
   },
   putRelation: change({ kind: 'relates', direction: 'outgoing', issue: 'ISS-1' }),
   deleteRelation: change({}, ({ relation }) => ({ relation_id: relation })),
+  uploadAttachment: {
+    writes: (world) =>
+      named(world).map(({ params }) => ({ query: `name=a&issue=${params?.id}`, body: { any: 'bytes' } })),
+    status: 404,
+    code: 'issue_not_found',
+  },
+  getAttachment: { reads: ofFile },
+  getAttachmentContent: { reads: ofFile },
+  deleteAttachment: {
+    writes: ofFile,
+    status: 404,
+    code: 'attachment_not_found',
+  },
+  listAttachments: { reads: named },
   listActivity: { reads: (world) => [...named(world), { params: { id: world.open.id } }] },
   listEvents: { reads: ({ feedStart }) => [{ query: `after=${feedStart}` }] },
   streamEvents: 'is compared below, because it stays open',
@@ -363,6 +380,18 @@ describe.each(visibilities)('an issue of a project whose visibility is %s', (vis
     expect(world.canaries.filter((one) => written.includes(one))).toEqual([]);
   });
 
+  it('has no file any more for a member who has left, at once', async () => {
+    const { people, key, file } = world;
+    const member = people.viewer;
+    const put = `/api/v1/projects/${key}/members/${member.id}/`;
+    await member.get(filePath({ id: file }, 'content/')).expect(200);
+    await people.manager.delete(put).expect(204);
+    for (const part of ['', 'content/'])
+      expectProblem(await member.get(filePath({ id: file }, part)), 404, 'attachment_not_found');
+    await people.manager.put(put, { role: 'viewer' }).expect(201);
+    await member.get(filePath({ id: file }, 'content/')).expect(200);
+  });
+
   it('streams no event to those who do not see it, and is not compressed for those who do', async () => {
     for (const [kind, stream] of world.streams) {
       const isSent = stream.text().includes(world.issue.id);
@@ -409,7 +438,17 @@ async function send(
   const person = world.people[kind];
   const target = query === undefined ? path : `${path}?${query}`;
   const by = method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
+  if (id === 'getAttachmentContent') return withText(await person.get(target).buffer(true).parse(bytesOf));
   return by === 'get' || by === 'delete' ? person[by](target) : person[by](target, body);
+}
+
+/** The bytes of a file, or an error, as the text of its response. */
+function withText(response: Response): Response {
+  return Object.assign(response, { text: String(response.body), body: problemIn(response) });
+}
+
+function problemIn({ body, status }: Response): unknown {
+  return status >= 400 ? JSON.parse(String(body)) : body;
 }
 
 /** The canaries that a response has and its request has not. */
@@ -426,6 +465,7 @@ let current: World;
 async function stateOf({ issue, key }: World) {
   const rows = await app.sql(
     `SELECT i.rev, (SELECT count(*) FROM comments WHERE issue_id = i.id) AS comments, (SELECT count(*) FROM issue_links WHERE issue_id = i.id) AS links,
+            (SELECT count(*) FROM attachments a WHERE a.issue_id = i.id AND state = 'stored') AS files,
             (SELECT count(*) FROM issue_relations WHERE i.id IN (source_id, target_id)) AS relations, (SELECT count(*) FROM issue_watchers w WHERE w.issue_id = i.id AND w.is_watching) AS watchers,
             (SELECT count(*) FROM project_members m WHERE m.project_id = i.project_id) AS members, (SELECT count(*) FROM issues WHERE project_id = i.project_id) AS issues, p.version
        FROM issues i JOIN projects p ON p.id = i.project_id JOIN project_keys k ON k.project_id = p.id WHERE i.id = $1 AND k.key = $2`,
@@ -438,6 +478,7 @@ async function aWorld(visibility: Restricted): Promise<World> {
   const word = () => `z${randomBytes(5).toString('hex')}`;
   const key = `Z${randomBytes(4).toString('hex')}`.toUpperCase();
   const [title, description, comment, invoice, name] = [word(), word(), word(), word(), word()];
+  const [fileName, fileText] = [word(), word()];
   const rights: Partial<Record<Kind, object>> = {
     manager: { is_staff: true },
     staff: { is_staff: true },
@@ -486,6 +527,7 @@ async function aWorld(visibility: Restricted): Promise<World> {
   const added = await member
     .post(issuePath(issue, 'comments/'), { body: `${comment} @${outsider.username}` })
     .expect(201);
+  const file = await uploadFile(member, Buffer.from(fileText), `${fileName}.txt`, `&issue=${issue.id}`);
   const link = await member.post(issuePath(issue, 'links/'), { type: 'invoice', ref: invoice }).expect(201);
   const relation = await member
     .post(issuePath(issue, 'relations/'), { kind: 'relates', direction: 'outgoing', issue: open.id })
@@ -497,11 +539,13 @@ async function aWorld(visibility: Restricted): Promise<World> {
     issue,
     comment: added.body.id,
     link: link.body.id,
+    file: file.id,
     relation: relation.body.id,
     open,
     // Every user sees a project to which every user reports.
     canaries: [
-      ...[title, description, comment, invoice, issue.id, added.body.id, link.body.id],
+      ...[title, description, comment, invoice, issue.id, added.body.id, link.body.id, file.id],
+      ...[fileName, fileText],
       ...(visibility === 'reporters' ? [] : [name, key]),
     ],
     words: title,

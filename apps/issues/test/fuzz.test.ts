@@ -4,6 +4,7 @@ import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing
 import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { uploadFile } from './support/files.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -27,6 +28,7 @@ describe('every response matches the API document, and a rejected request writes
   const commentIds: string[] = [];
   const linkIds: string[] = [];
   const relationIds: string[] = [];
+  const fileIds: string[] = [];
   const viewIds: string[] = [];
   const labelIds: string[] = [];
   const webhookIds: string[] = [];
@@ -97,6 +99,9 @@ describe('every response matches the API document, and a rejected request writes
         comment_id: () => commentIds[0] ?? issueId,
         'changeIssues.ids': () => issueId,
         'deleteComment.comment_id': () => commentIds.pop() ?? issueId,
+        attachment_id: () => fileIds[0] ?? issueId,
+        'deleteAttachment.attachment_id': () => fileIds.pop() ?? issueId,
+        'uploadAttachment.issue': () => issueId,
         link_id: () => linkIds.shift() ?? issueId,
         relation_id: () => relationIds.shift() ?? issueId,
         'putRelation.issue': () => commentedId,
@@ -185,6 +190,8 @@ describe('every response matches the API document, and a rejected request writes
       [body.id, user.id],
     );
     relationIds.splice(0, relationIds.length, ...related.map(({ id }) => id));
+    const files = await Promise.all(Array.from({ length: 3 }, () => uploadFile(user)));
+    fileIds.splice(0, fileIds.length, ...files.map(({ id }) => id));
     await app.sql('DELETE FROM views');
     const views = await app.sql<{ id: string }>(
       `INSERT INTO views (id, owner_id, name, query, layout, is_shared)

@@ -5,6 +5,7 @@ import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { filePath, sendFile, uploadFile } from './support/files.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { nextOf } from './support/pages.ts';
@@ -85,6 +86,8 @@ async function fillLabels(): Promise<void> {
     [names],
   );
 }
+
+const aFile = () => uploadFile(staff, Buffer.alloc(1), '€'.repeat(255), `&issue=${small.id}`);
 
 async function oneLabel(): Promise<string> {
   const [row] = await app.sql('SELECT id FROM labels WHERE name = $1', [labelName(499)]);
@@ -377,6 +380,31 @@ const largest: Record<string, LargestResponse> = {
   },
   // Without a body: the events of a stream are sent as they happen, and event-stream.test.ts bounds what waits for a client.
   streamEvents: { send: () => staff.head('/api/v1/events/stream/'), status: 200 },
+  uploadAttachment: {
+    send: async () => sendFile(staff, Buffer.alloc(25 * mebibyte), '€'.repeat(255), `&issue=${small.id}`),
+    status: 201,
+    atLeast: 2_000,
+  },
+  getAttachment: { send: async () => staff.get(filePath(await aFile())), status: 200, atLeast: 2_000 },
+  // Its bytes are sent in parts, as the client reads them.
+  getAttachmentContent: {
+    send: async () => staff.head(filePath(await aFile(), 'content/')),
+    status: 200,
+  },
+  listAttachments: {
+    send: async () => {
+      await app.sql(
+        `WITH filled AS (UPDATE issues SET attachments_count = 200 WHERE id = $1)
+         INSERT INTO attachments (id, key, store, uploader_id, name, size, state, sha256, issue_id)
+         SELECT gen_random_uuid(), gen_random_uuid(), 's3', $2, repeat('€', 255), 25000000, 'stored', sha256('a'), $1 FROM generate_series(1, 200)`,
+        [worst.id, staff.id],
+      );
+      return staff.get(issuePath(worst, 'attachments/'));
+    },
+    status: 200,
+    atLeast: 500_000,
+  },
+  deleteAttachment: { send: async () => staff.delete(filePath(await aFile())), status: 204 },
   getWatching: { send: () => staff.get(issuePath(worst, 'watch/')), status: 200 },
   startWatching: { send: () => staff.put(issuePath(worst, 'watch/')), status: 200 },
   stopWatching: { send: () => staff.delete(issuePath(small, 'watch/')), status: 204 },

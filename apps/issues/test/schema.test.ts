@@ -31,6 +31,7 @@ describe('the database schema', () => {
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
       eventIdDrift.schema,
+      only('attachments_expires_idx'),
       only('attachments_store_idx'),
       only('attachments_unbound_idx'),
       only('comments_shown_idx'),

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Comment, Issue } from '@tessera/contracts';
 import type { Response } from 'supertest';
+import { filePath, sendFile } from './support/files.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -110,6 +111,15 @@ const writes: Write[] = [
     operation: 'startWatching and stopWatching',
     send: (_, count) =>
       count % 2 === 0 ? ann.put(issuePath(changed, 'watch/')) : ann.delete(issuePath(changed, 'watch/')),
+  },
+  {
+    // The bytes have quotas of their own.
+    operation: 'uploadAttachment and deleteAttachment',
+    send: async (_, count) => {
+      if (count % 2 === 0) return sendFile(ann, Buffer.alloc(1), noise(255), `&issue=${changed.id}`);
+      const { body } = await ann.get(issuePath(changed, 'attachments/')).expect(200);
+      return ann.delete(filePath(body[0]));
+    },
   },
   {
     operation: 'putRelation and deleteRelation',

@@ -7,6 +7,7 @@ import { eventually } from '@tessera/stack/eventually';
 import { ApiSurface } from '@tessera/testing/fuzz';
 import type { Response } from 'supertest';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { filePath, sendFile, uploadFile } from './support/files.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { notificationsPath, untilNotified } from './support/notifications.ts';
@@ -123,6 +124,11 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
       const { body } = await ann.get(issuePath(related, 'relations/')).expect(200);
       return ann.delete(issuePath(issue, `relations/${body[0].id}/`));
     },
+  },
+  uploadAttachment: { send: () => sendFile(ann, Buffer.alloc(1), 'a', `&issue=${issue.id}`) },
+  deleteAttachment: {
+    send: async () =>
+      ann.delete(filePath(await uploadFile(ann, Buffer.alloc(1), 'a', `&issue=${issue.id}`))),
   },
   startWatching: { send: () => staff.put(issuePath(issue, 'watch/')) },
   stopWatching: { send: () => ann.delete(issuePath(issue, 'watch/')) },

@@ -1,5 +1,6 @@
 import type {
   Activity,
+  Attachment,
   Backfilled,
   BulkResult,
   Comment,
@@ -59,6 +60,7 @@ import type {
 } from '@tessera/contracts';
 import { issuesPaths } from '@tessera/contracts/requests';
 import { assertInterval, type EventOptions, followEvents } from './event-feed.ts';
+import { digestHeader, type FileBytes, type OnProgress, receiving, sending } from './file-transfer.ts';
 import type { UserInput } from './identity-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
 import {
@@ -70,6 +72,7 @@ import {
   type TransportOptions,
 } from './transport.ts';
 
+export type { FileBytes, OnProgress } from './file-transfer.ts';
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export { Session, type TokenSource } from './session.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
@@ -77,6 +80,11 @@ export type { CallOptions, TransportOptions } from './transport.ts';
 export interface IssuesClientOptions extends TransportOptions {
   /** An access token, or a source of access tokens such as a `Session`. */
   token: string | TokenSource;
+}
+
+/** Options of an upload or a download. */
+export interface TransferOptions extends CallOptions {
+  onProgress?: OnProgress;
 }
 
 type Assignee = 'me' | 'none' | (string & {});
@@ -440,6 +448,52 @@ export class IssuesClient {
   /** Returns whether the calling user watches an issue. */
   watchState(issue: IssueReference, options?: CallOptions): Promise<Watching> {
     return this.#api.call('getWatching', { params: { id: issue }, ...options });
+  }
+
+  /**
+   * Uploads a file of at most 25 MiB. Its `markdown` in a description or a comment shows it, and makes it a file of that issue; `issue`
+   * does so at once. `onProgress` is for Node: in a browser, use `XMLHttpRequest`, which tells it.
+   */
+  async upload(
+    name: string,
+    bytes: FileBytes,
+    { issue, onProgress, ...options }: TransferOptions & { issue?: IssueReference } = {},
+  ): Promise<Attachment> {
+    const file = bytes instanceof Blob ? bytes : new Blob([bytes]);
+    const query = { name, ...(issue === undefined ? {} : { issue: String(issue) }) };
+    const headers = await digestHeader(file);
+    return this.#api.once('uploadAttachment', {
+      query,
+      headers,
+      transfer: sending(file, onProgress),
+      ...options,
+    });
+  }
+
+  /** Reads what is known of a file. */
+  attachment(id: string, options?: CallOptions): Promise<Attachment> {
+    return this.#api.call('getAttachment', { params: { attachment_id: id }, ...options });
+  }
+
+  /** Downloads a file, with its type. */
+  async download(id: string, { onProgress, ...options }: TransferOptions = {}): Promise<Blob> {
+    const call = { params: { attachment_id: id }, transfer: receiving(onProgress), ...options };
+    const { body } = await this.#api.send('getAttachmentContent', call);
+    return body as unknown as Blob;
+  }
+
+  /** Deletes a file; for the user who uploaded it, and for staff. */
+  deleteAttachment(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteAttachment', {
+      params: { attachment_id: id },
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  /** Lists the files of an issue, the oldest first. */
+  attachments(issue: IssueReference, options?: CallOptions): Promise<Attachment[]> {
+    return this.#api.call('listAttachments', { params: { id: issue }, ...options });
   }
 
   watch(issue: IssueReference, options?: CallOptions): Promise<Watching> {

@@ -6,6 +6,7 @@ import {
   type ResultOf,
   requestLine,
 } from '@tessera/contracts/requests';
+import type { Transfer } from './file-transfer.ts';
 import { ProblemError } from './problem-error.ts';
 import { noResponse, problemOf, type RequestNames } from './response-problem.ts';
 import { checkedBaseUrl } from './service-url.ts';
@@ -45,6 +46,8 @@ interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>>;
   /** Whether the request may be repeated because a repetition has no further effect. */
   isRepeatable?: boolean;
+  /** A file instead of JSON, as body or as response. */
+  transfer?: Transfer;
 }
 
 /** The request of an operation with its options. */
@@ -67,6 +70,7 @@ export interface Credentials {
 interface Attempt {
   method: string;
   body: string | undefined;
+  transfer: Transfer | undefined;
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
   about: RequestNames;
@@ -113,7 +117,7 @@ export class Transport<Api extends Paths> {
   /** Calls with an idempotency key, which is the same in all attempts. */
   once<Id extends IdOf<Api> & KeyedId>(id: Id, call: Call<Id>): Promise<ResultOf<Id>>;
   async once(id: IdOf<Api>, call: AnyCall): Promise<unknown> {
-    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    const headers = { ...call.headers, 'Idempotency-Key': crypto.randomUUID() };
     return (await this.#send(id, { ...call, headers, isRepeatable: true })).body;
   }
 
@@ -153,7 +157,8 @@ export class Transport<Api extends Paths> {
     const url = `${this.#baseUrl}${path}`;
     const about = { method, url: url.replace(/\?.*$/, '') };
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-    const { deadlineMs = 30_000, attempts = 4 } = this.#options;
+    const { attempts = 4 } = this.#options;
+    const deadlineMs = (this.#options.deadlineMs ?? 30_000) + (call.transfer?.furtherMs ?? 0);
     const deadline = AbortSignal.timeout(deadlineMs);
     const endsAt = Date.now() + deadlineMs;
     const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
@@ -170,6 +175,7 @@ export class Transport<Api extends Paths> {
       const outcome = await this.#attempt(url, {
         method,
         body,
+        transfer: call.transfer,
         headers: { ...this.#positionFor(method), ...credential, ...call.headers },
         signal,
         about,
@@ -213,7 +219,7 @@ export class Transport<Api extends Paths> {
   // Returns an error response, and a failure of the network, as ProblemError.
   async #attempt(
     url: string,
-    { method, body, headers, signal, about }: Attempt,
+    { method, body, transfer, headers, signal, about }: Attempt,
   ): Promise<Reply<unknown> | ProblemError> {
     const { fetch: send = fetch } = this.#options;
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -222,9 +228,12 @@ export class Transport<Api extends Paths> {
         method,
         headers: { Accept: 'application/json', ...type, ...headers },
         ...(body === undefined ? {} : { body }),
+        ...transfer?.send?.(headers),
         redirect: 'error',
         signal,
       });
+      if (response.ok && transfer?.receive !== undefined)
+        return { headers: response.headers, body: await transfer.receive(response) };
       const text = await response.text();
       const parsed = text === '' ? undefined : parseJson(text);
       const isNotModified = response.status === 304;

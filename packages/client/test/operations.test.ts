@@ -13,7 +13,7 @@ interface Sent {
 function recordingFetch(sent: Sent[], { query }: Operation): typeof fetch {
   const position = query !== undefined && 'cursor' in query.shape ? 'cursor' : 'after';
   return async (input, init) => {
-    const body = init?.body === undefined ? undefined : JSON.parse(String(init.body));
+    const body = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined;
     const url = new URL(String(input));
     sent.push({ method: init?.method ?? 'GET', url, body });
     if (url.pathname.startsWith('/token')) return Response.json(tokens);
@@ -131,6 +131,11 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   deleteRelation: (client) => client.deleteRelation('ISS-1', id),
   listActivity: (client) => drain(client.activity('ISS-1', { limit: 5, order: 'oldest' })),
   listEvents: (client) => client.events({ after: 'a', limit: 5 }).next(),
+  uploadAttachment: (client) => client.upload('shot.png', new Uint8Array([1]), { issue: 'ISS-1' }),
+  getAttachment: (client) => client.attachment(id),
+  getAttachmentContent: (client) => client.download(id, { onProgress: () => undefined }),
+  deleteAttachment: (client) => client.deleteAttachment(id),
+  listAttachments: (client) => client.attachments('ISS-1'),
   getWatching: (client) => client.watchState('ISS-1'),
   startWatching: (client) => client.watch('ISS-1'),
   stopWatching: (client) => client.unwatch('ISS-1'),

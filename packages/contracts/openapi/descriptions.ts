@@ -7,6 +7,8 @@ const schemas: Readonly<Record<string, string>> = {
   Activity: 'A change of an issue.',
   ActivityKind: 'The kind of a change.',
   AttachExternal: 'The remote issue to attach.',
+  AttachedFile: 'A file as a text shows it.',
+  Attachment: 'A file that was uploaded.',
   AuditEvent: 'An entry of the audit trail.',
   Backfill: 'How many issues to connect.',
   Backfilled: 'The number of connected issues.',

@@ -9,7 +9,7 @@ import {
 import { listsIgnoredMembers } from '../src/known-members.ts';
 import type { Api, Operation, OperationBody } from '../src/operation.ts';
 import { describeDocument } from './descriptions.ts';
-import { responsesOf } from './responses.ts';
+import { fileContent, responsesOf } from './responses.ts';
 
 /** An OpenAPI 3.1 document. */
 export type OpenApiDocument = oas31.OpenAPIObject;
@@ -70,7 +70,7 @@ function toTemplate(path: string): string {
 }
 
 function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationObject {
-  const { id, summary, description, tags, security = [], params, query, body } = operation;
+  const { id, summary, description, tags, security = [], params, query, body, upload } = operation;
   return {
     operationId: id,
     summary,
@@ -83,6 +83,7 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
       ...headerParameters(operation),
     },
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
+    ...(upload === undefined ? {} : { requestBody: { ...upload, required: true, content: fileContent } }),
     responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
   };
 }

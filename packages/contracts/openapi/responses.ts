@@ -18,9 +18,11 @@ const descriptions: Record<number, string> = {
   406: 'No acceptable representation.',
   408: 'The body took too long to arrive. The request can be sent again.',
   409: 'The request conflicts with the current state; `code` states how.',
+  411: 'The request has no `Content-Length`.',
   412: 'The precondition failed.',
   413: 'The body is too large.',
   415: 'The media type, charset or encoding of the body is not supported.',
+  416: 'The resource has no byte of the range.',
   422: 'The request is invalid; `errors` names each invalid field.',
   428: 'A precondition is required.',
   429: 'Too many requests or attempts.',
@@ -78,8 +80,13 @@ export function responsesOf(operation: Operation, secured: Api['secured']): ZodO
   return Object.fromEntries([...problems, ...own]);
 }
 
+/** A file. Generators know the bytes by this format. */
+export const fileContent = {
+  'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) },
+};
+
 function ownResponse(
-  { description, schema, eventStream, headers }: OperationResponse,
+  { description, schema, eventStream, bytes, headers }: OperationResponse,
   further: Readonly<Record<string, z.ZodType>> = {},
 ): ZodOpenApiResponseObject {
   return {
@@ -88,6 +95,7 @@ function ownResponse(
     ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
     // OpenAPI 3.1 describes no events of a stream; 3.2 has `itemSchema`.
     ...(eventStream === undefined ? {} : { content: { 'text/event-stream': { schema: z.string() } } }),
+    ...(bytes === undefined ? {} : { content: fileContent }),
   };
 }
 

@@ -18,6 +18,8 @@ export * from './identity/token.schemas.ts';
 export * from './issues/activity.operations.ts';
 export * from './issues/api.ts';
 export * from './issues/app-client.operations.ts';
+export * from './issues/attachment.operations.ts';
+export * from './issues/attachment.schemas.ts';
 export * from './issues/bulk.operations.ts';
 export * from './issues/comment.operations.ts';
 export * from './issues/issue.operations.ts';

@@ -12,6 +12,8 @@ export interface OperationResponse {
   readonly schema?: z.ZodType;
   /** The data of each event, for a body that is a stream of server-sent events. */
   readonly eventStream?: z.ZodType;
+  /** The body is the bytes of a file. */
+  readonly bytes?: true;
   /** Headers besides `X-Request-Id`, by name. */
   readonly headers?: Readonly<Record<string, z.ZodType>>;
 }
@@ -55,6 +57,8 @@ export interface Operation {
   readonly query?: ParametersSchema;
   readonly headers?: ParametersSchema;
   readonly body?: OperationBody;
+  /** The body of a request that is a file: the handler reads it. */
+  readonly upload?: { readonly description: string };
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /**
    * Further error statuses; a number stands for the common codes of the status. 400, 500 and 503, and 408, 413 and 415

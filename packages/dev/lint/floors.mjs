@@ -9,6 +9,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 
 /** Imports between features of the issues service, with the reason. */
 const exceptions = {
+  'attachments > idempotency': 'the type of a handler that takes effect once',
   'authentication > identity-mirror': 'the caller of a request is mirrored',
   'comments > idempotency': 'the type of a handler that takes effect once',
   'issue-bulk > idempotency': 'the type of a handler that takes effect once',

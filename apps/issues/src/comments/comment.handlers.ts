@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { OnceHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { commentResponse, createdCommentResponse, presentComment } from '../issue-core/comment.presenter.ts';
+import type { Comment } from '../issue-core/comment.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { readIfMatch, unlessKnown } from '../issue-core/precondition.ts';
 import type { CommentContext, CommentService } from './comment.service.ts';
@@ -46,11 +47,15 @@ export function commentHandlers({ comments, urls, quota }: CommentHandlersOption
     const url = urls.listOf(reference, 'comments', order);
     const page = readKeysetPage(query, { url, place, sizeDefault: 100 });
     const found = await comments.list(reference, { ...page, order });
-    return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
+    const item = (comment: Comment) => presentComment(comment, urls);
+    return page.present(found, { item, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 
   const get: Handler<typeof getComment, Actor> = async ({ actor, params, headers }) =>
-    unlessKnown(headers, commentResponse(await comments.find(urls.parse(params, actor), params.comment_id)));
+    unlessKnown(
+      headers,
+      commentResponse(await comments.find(urls.parse(params, actor), params.comment_id), urls),
+    );
 
   const contextOf = ({ actor, requestId, headers, response }: ChangingCall): CommentContext => ({
     actor,
@@ -64,6 +69,7 @@ export function commentHandlers({ comments, urls, quota }: CommentHandlersOption
     const context = contextOf(call);
     return commentResponse(
       await comments.update(urls.parse(params, actor), params.comment_id, body.body, context),
+      urls,
     );
   };
 

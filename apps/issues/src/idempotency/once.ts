@@ -14,6 +14,8 @@ interface Repeatable<Op extends Operation> {
   before?: (call: CallOf<Op>) => Promise<void>;
   /** Returns the issue in the path, so that a retry may use another of its keys. */
   issueOf?: (call: CallOf<Op>) => IssueReference;
+  /** Returns what a repeated request must have in common with the first one; by default its body. */
+  fingerprintOf?: (call: CallOf<Op>) => unknown;
   /** Returns the response to a repeated request, with the current state of its resource. */
   present?: (resourceId: string, call: CallOf<Op>) => Promise<ResponseOf<Op>>;
 }
@@ -38,10 +40,10 @@ export function once<Op extends Operation>(
   idempotency: IdempotencyService,
   handler: OnceHandler<Op> | SideEffectHandler<Op>,
 ): Handler<Op, Actor> {
-  const { issueOf, present } = handler;
+  const { issueOf, present, fingerprintOf = ({ body }) => body } = handler;
   return async (call) => {
     await handler.before?.(call);
-    const request = idempotencyRequest(call, call.body, issueOf?.(call));
+    const request = idempotencyRequest(call, fingerprintOf(call), issueOf?.(call));
     const presented = present && ((resourceId: string) => present(resourceId, call));
     return 'effect' in handler
       ? idempotency.onceWithSideEffects(request, call.requestId, {

@@ -1,3 +1,4 @@
+import type { ShownFile } from './attachment.ts';
 import type { NamedPerson } from './person.ts';
 import { shortHash } from './precondition.ts';
 
@@ -17,6 +18,8 @@ export interface Comment {
   externalCreatedAt: Date | null;
   /** The people that the text mentions; null without mentions. */
   mentioned: NamedPerson[] | null;
+  /** The files of the issue that the text names; null without any. */
+  files: ShownFile[] | null;
   createdAt: Date;
   updatedAt: Date;
 }

@@ -1,4 +1,5 @@
 import type { IssueLabel, IssueStatus } from '@tessera/contracts';
+import { describeFileChanges, type FileChanges, type FileHistoryEntry } from './attachment.ts';
 import type { CommentChange } from './comment.ts';
 import type { IssueFields, IssueState, IssueWithLinks } from './issue.ts';
 import { describeLabelChanges, type LabelHistoryEntry } from './label.ts';
@@ -41,6 +42,7 @@ export type HistoryEntry =
   | LinkHistoryEntry
   | RelationHistoryEntry
   | LabelHistoryEntry
+  | FileHistoryEntry
   | ConflictEntry;
 
 interface CommentValue {
@@ -72,6 +74,8 @@ export interface IssueChange {
   project?: { old: ProjectValue; new: ProjectValue } | undefined;
   /** All labels after the change. */
   labels?: readonly IssueLabel[] | undefined;
+  /** Files that no text names, and files that are deleted. */
+  files?: FileChanges | undefined;
   /** Entries about conflicts with the external tracker. */
   conflicts?: readonly ConflictEntry[] | undefined;
 }
@@ -112,7 +116,16 @@ function changedFields(issue: IssueState, wanted: IssueFields): IssueFields {
 
 /** Returns the history entries of a change, in order. */
 export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEntry[] {
-  const { fields = {}, statuses = [], links, relations = [], labels, project, conflicts = [] } = change;
+  const {
+    fields = {},
+    statuses = [],
+    links,
+    relations = [],
+    labels,
+    project,
+    files = {},
+    conflicts = [],
+  } = change;
   return [
     ...statuses.map((status, step): HistoryEntry => {
       const old = statuses[step - 1] ?? issue.status;
@@ -127,6 +140,7 @@ export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEn
     ...(links === undefined ? [] : describeLinkChanges(issue.links, links)),
     ...(labels === undefined ? [] : describeLabelChanges(issue.labels, labels)),
     ...relations,
+    ...describeFileChanges(files),
     ...commentHistory(change),
     ...conflicts,
   ];

@@ -63,6 +63,8 @@ function isUpdate({ kind }: HistoryEntry): boolean {
     'link_changed',
     'relation_added',
     'relation_removed',
+    'attachment_added',
+    'attachment_removed',
   ].includes(kind);
 }
 
@@ -113,6 +115,7 @@ function membersOf(entries: readonly HistoryEntry[]): string[] {
   const names = entries.map((entry) => {
     if (entry.kind === 'label_added' || entry.kind === 'label_removed') return 'labels';
     if (entry.kind === 'relation_added' || entry.kind === 'relation_removed') return 'relations';
+    if (entry.kind === 'attachment_added' || entry.kind === 'attachment_removed') return 'attachments';
     return 'field' in entry ? entry.field : 'links';
   });
   return [...new Set(names)].sort();

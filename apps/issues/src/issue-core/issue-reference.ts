@@ -4,6 +4,7 @@ import {
   listNotifications,
   listWatching,
   type TimelineOrder,
+  uploadAttachment,
 } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
@@ -65,6 +66,7 @@ export class IssueUrls {
   readonly pages: string;
   readonly watching: string;
   readonly notifications: string;
+  readonly #attachments: string;
   readonly keyPrefix: string;
 
   /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
@@ -74,7 +76,13 @@ export class IssueUrls {
     this.pages = `${origin}${listIssuePages.path}`;
     this.watching = `${origin}${listWatching.path}`;
     this.notifications = `${origin}${listNotifications.path}`;
+    this.#attachments = `${origin}${uploadAttachment.path}`;
     this.keyPrefix = keyPrefix;
+  }
+
+  /** Returns the URL of a file, or of its content. */
+  attachment(id: string, ...parts: string[]): string {
+    return `${this.#attachments}${[id, ...parts].join('/')}/`;
   }
 
   /** Parses `{id}` of a path. Throws a 422 problem if it is invalid. */

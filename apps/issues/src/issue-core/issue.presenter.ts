@@ -21,6 +21,7 @@ import {
 } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import { z } from 'zod';
+import { presentFile } from './attachment.ts';
 import { presentComment } from './comment.presenter.ts';
 import type {
   IssueDraft,
@@ -81,9 +82,14 @@ export class IssuePresenter {
       links_count: issue.linksCount,
       sync: presentSyncState(issue),
       mentions: (issue.mentions ?? []).map(({ id, names }) => presentPerson(id, names)),
+      attachments: (issue.attachments ?? []).map((file) => presentFile(file, this.#urls)),
+      attachments_count: issue.attachmentsCount,
       comments_url: this.#urls.of(issue.id, 'comments'),
     };
-    const comments = newestThatFit(issue.comments.map(presentComment), rest);
+    const comments = newestThatFit(
+      issue.comments.map((comment) => presentComment(comment, this.#urls)),
+      rest,
+    );
     return { ...rest, comments, comments_truncated: comments.length < issue.commentsCount };
   }
 
@@ -129,8 +135,8 @@ function beginningOf(text: string, maxLength: number): string {
 }
 
 // JSON has at most six bytes for a UTF-16 unit, and less than 2 KiB for the other members.
-const commentBytesMax = ({ body, external, mentions }: WireComment) =>
-  (body.length + (external?.author?.length ?? 0)) * 6 + 2048 * (1 + mentions.length);
+const commentBytesMax = ({ body, external, mentions, attachments = [] }: WireComment) =>
+  (body.length + (external?.author?.length ?? 0)) * 6 + 2048 * (1 + mentions.length + attachments.length);
 const commentBytes = (comment: WireComment) => Buffer.byteLength(JSON.stringify(comment));
 
 /** Maximum size of an issue in a response, in bytes; the problem around it in a 409 needs the rest of 1 MiB. */
@@ -141,7 +147,11 @@ const issueBytesMax = 1024 * 1024 - 4096;
 function newestThatFit(comments: WireComment[], rest: Omit<Issue, 'comments' | 'comments_truncated'>) {
   const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
   const restEstimate =
-    rest.description.length * 6 + rest.links.length * 16_384 + rest.mentions.length * 2048 + 65_536 + 8_192;
+    rest.description.length * 6 +
+    rest.links.length * 16_384 +
+    (rest.mentions.length + (rest.attachments?.length ?? 0)) * 2048 +
+    65_536 +
+    8_192;
   if (estimate <= embeddedCommentsBytesMax && estimate + restEstimate <= issueBytesMax) return comments;
   const room = issueBytesMax - Buffer.byteLength(JSON.stringify(rest));
   let first = comments.length;

@@ -9,6 +9,7 @@ import type {
   TrackerProvider,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
+import type { ShownFile } from './attachment.ts';
 import type { Comment } from './comment.ts';
 import type { IssueParties } from './issue-access.ts';
 import type { LinkDraft, NewLink, StoredLink } from './link.ts';
@@ -142,6 +143,7 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   reporterName: string | null;
   assigneeName: string | null;
   commentsCount: number;
+  attachmentsCount: number;
   /** Sorted by name. */
   labels: IssueLabel[];
   /** Changes when labels are changed or deleted; null for an issue without labels. */
@@ -165,6 +167,8 @@ export interface IssueSnapshot extends IssueRecord {
   isBlocked?: boolean | undefined;
   /** The people that the description mentions; null without mentions, absent in a list. */
   mentions?: NamedPerson[] | null;
+  /** The oldest files; null without any, absent in a list. */
+  attachments?: ShownFile[] | null;
   /** The newest comments, oldest first. */
   comments: Comment[];
 }

@@ -13,6 +13,7 @@ import {
 } from '../issue-core/issue-change.ts';
 import { creationEvent, eventsOf, type NewIssueEvent } from '../issue-core/issue-event.ts';
 import type { NewLink } from '../issue-core/link.ts';
+import { changingParts, creatingParts, type FileParts, namedBy } from './attachment.sql.ts';
 import { eventProject, issueColumns } from './issue.sql.ts';
 import {
   allComments,
@@ -56,6 +57,7 @@ export function insertIssue(
   const parts = issue.mentionIds.length === 0 ? partsWithoutMentions : allParts;
   const hasLinks = issue.links.length > 0;
   const fields = issueFieldNames.map((name) => ({ ...issueFields[name], value: issue[name] }));
+  const files = creatingParts(namedBy(by, issue.description), by.actorId);
   // A project that is archived meanwhile takes none.
   const [column, value, condition] =
     issue.projectId === undefined
@@ -66,26 +68,31 @@ export function insertIssue(
           Prisma.sql`FROM projects project WHERE project.id = ${issue.projectId}::uuid AND project.archived_at IS NULL`,
         ];
   return Prisma.sql`
-    WITH i AS (
-      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, remind_on, ${Prisma.raw(fields.map(({ column }) => column).join(', '))}${column})
+    WITH ${files.before} i AS (
+      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, remind_on, attachments_count, ${Prisma.raw(fields.map(({ column }) => column).join(', '))}${column})
       SELECT ${uuidv7()}::uuid, ${by.actorId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
-              ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))}, ${dayBefore(issue.dueOn)},
+              ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))}, ${dayBefore(issue.dueOn)}, ${files.count ?? Prisma.raw('0')},
               ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))}${value} ${condition}
       RETURNING ${written}
-    ) ${hasLinks ? Prisma.sql`, put AS (${putLinks(issue.links, by.actorId)})` : Prisma.empty}
+    ) ${hasLinks ? Prisma.sql`, put AS (${putLinks(issue.links, by.actorId)})` : Prisma.empty} ${files.after}
     ${consequences([{ kind: 'created' }], [creationEvent(issue, by)], participants, by)}
     ${
       hasLinks
-        ? selectSnapshots({ issues: changedIssue, links: Prisma.raw('put'), parts }, tracker)
-        : selectBareIssues(changedIssue, tracker, { parts })
+        ? selectSnapshots(
+            { issues: changedIssue, links: Prisma.raw('put'), parts, files: files.files },
+            tracker,
+          )
+        : selectBareIssues(changedIssue, tracker, { parts, files: files.files })
     }`;
 }
 
 /** Writes a change and returns the snapshot of the issue after it; no row if nothing was written. */
 export function changeIssue(write: WrittenChange, tracker: TrackerIdentity | undefined): Prisma.Sql {
   const { links, comments = [] } = write.change;
+  const files = changingParts(write.change, write.by);
   const sources = {
     issues: changedIssue,
+    files: files.files,
     links:
       links === undefined
         ? allLinks
@@ -98,25 +105,30 @@ export function changeIssue(write: WrittenChange, tracker: TrackerIdentity | und
       ? Prisma.raw('(SELECT * FROM comments UNION ALL SELECT * FROM c)')
       : allComments,
   };
-  return Prisma.sql`${writeChange(write)} ${selectSnapshots(sources, tracker)}`;
+  return Prisma.sql`${writeChange(write, files)} ${selectSnapshots(sources, tracker)}`;
 }
 
 /** Writes a change with one comment and returns the comment after it; no row if nothing was written. */
 export function changeComment(write: WrittenChange): Prisma.Sql {
-  return Prisma.sql`${writeChange(write)} SELECT ${commentColumns} FROM c ${commentRelations}`;
+  const files = changingParts(write.change, write.by);
+  return Prisma.sql`${writeChange(write, files)} SELECT ${commentColumns(files.files)} FROM c ${commentRelations}`;
 }
 
 /** Writes a change and returns the id of the issue; no row if nothing was written. */
 export function changeSilently(write: WrittenChange): Prisma.Sql {
-  return Prisma.sql`${writeChange(write)} SELECT id FROM i`;
+  return Prisma.sql`${writeChange(write, changingParts(write.change, write.by))} SELECT id FROM i`;
 }
 
-function writeChange({ where, change, history, by, title, mentionedBefore }: WrittenChange): Prisma.Sql {
+function writeChange(
+  { where, change, history, by, title, mentionedBefore }: WrittenChange,
+  files: FileParts,
+): Prisma.Sql {
   const { links, comments = [] } = change;
   return Prisma.sql`
-    WITH i AS (
-      UPDATE issues i SET ${Prisma.join(assignments(change, title))} WHERE ${where} RETURNING ${written}
-    )
+    WITH ${files.before} i AS (
+      UPDATE issues i SET ${Prisma.join(assignments(change, title, files.count))}
+       WHERE ${where} ${files.condition} RETURNING ${written}
+    ) ${files.after}
     ${comments.length === 0 ? Prisma.empty : Prisma.sql`, c AS (${writeComments(comments, by)})`}
     ${
       links === undefined
@@ -131,6 +143,7 @@ function writeChange({ where, change, history, by, title, mentionedBefore }: Wri
 function assignments(
   { fields = {}, mentionIds = [], statuses = [], comments = [], labels, project }: IssueChange,
   title = '',
+  filesCount: Prisma.Sql | undefined = undefined,
 ) {
   const added = comments.reduce((sum, { kind }) => sum + { added: 1, changed: 0, removed: -1 }[kind], 0);
   return [
@@ -144,6 +157,7 @@ function assignments(
     ...(labels === undefined ? [] : [Prisma.sql`label_ids = ${labels.map(({ id }) => id)}::uuid[]`]),
     ...(project === undefined ? [] : [Prisma.sql`project_id = ${project.new.id}::uuid`]),
     ...(statuses.length === 0 ? [] : statusAssignments(statuses)),
+    ...(filesCount === undefined ? [] : [Prisma.sql`attachments_count = ${filesCount}`]),
     ...(comments.length === 0 ? [] : [Prisma.sql`comments_count = comments_count + ${added}::int`]),
   ];
 }
@@ -212,7 +226,8 @@ function writeComments(changes: readonly CommentChange[], by: ChangedBy): Prisma
   const set =
     edit.kind === 'removed'
       ? Prisma.sql`deleted_at = i.updated_at, words = NULL`
-      : Prisma.sql`body = ${edit.draft.body}, words = ${commentWords(edit.draft.body)}::tsvector, mention_ids = ${[...edit.draft.mentionIds]}::uuid[], updated_at = i.updated_at,
+      : Prisma.sql`body = ${edit.draft.body}, words = ${commentWords(edit.draft.body)}::tsvector, mention_ids = ${[...edit.draft.mentionIds]}::uuid[],
+          attachment_ids = ${namedBy(by, edit.draft.body)}::uuid[], updated_at = i.updated_at,
           sent_body = coalesce(sent_body, CASE WHEN EXISTS (
             SELECT FROM tracker_comments t WHERE t.comment_id = comments.id AND num_nonnulls(t.remote_id, t.attempted_at) > 0
           ) THEN body END)`;
@@ -220,7 +235,7 @@ function writeComments(changes: readonly CommentChange[], by: ChangedBy): Prisma
     UPDATE comments SET ${set} FROM i WHERE comments.id = ${edit.id}::uuid AND comments.issue_id = i.id RETURNING comments.*`;
 }
 
-function addComments(changes: readonly CommentChange[], { actorId, origin }: ChangedBy): Prisma.Sql {
+function addComments(changes: readonly CommentChange[], by: ChangedBy): Prisma.Sql {
   const rows = changes.flatMap((change) =>
     change.kind === 'added'
       ? [
@@ -229,14 +244,17 @@ function addComments(changes: readonly CommentChange[], { actorId, origin }: Cha
             body: change.draft.body,
             words: commentWords(change.draft.body),
             mention_ids: change.draft.mentionIds,
+            attachment_ids: namedBy(by, change.draft.body),
           },
         ]
       : [],
   );
   return Prisma.sql`
-    INSERT INTO comments (id, issue_id, body, words, author_id, origin, mention_ids, created_at, updated_at)
-    SELECT c.id, i.id, c.body, c.words::tsvector, ${actorId}::uuid, ${origin ?? 'local'}, c.mention_ids, i.updated_at, i.updated_at
-      FROM i, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS c (id uuid, body text, words text, mention_ids uuid[])
+    INSERT INTO comments (id, issue_id, body, words, author_id, origin, mention_ids, attachment_ids, created_at, updated_at)
+    SELECT c.id, i.id, c.body, c.words::tsvector, ${by.actorId}::uuid, ${by.origin ?? 'local'}, c.mention_ids, c.attachment_ids,
+           i.updated_at, i.updated_at
+      FROM i, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+        AS c (id uuid, body text, words text, mention_ids uuid[], attachment_ids uuid[])
     RETURNING *`;
 }
 

@@ -14,14 +14,14 @@ export interface CommentPlace {
 /** Selects a comment that is not deleted. */
 export function selectComment(reference: IssueReference, id: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${commentColumns} FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
+    SELECT ${commentColumns()} FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
      WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid AND c.deleted_at IS NULL`;
 }
 
 /** Selects a comment, which may be deleted, with the revision of its issue. */
 export function selectStoredComment(reference: IssueReference, id: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${commentColumns}, c.deleted_at AS "deletedAt", c.mention_ids AS "mentionIds", i.rev
+    SELECT ${commentColumns()}, c.deleted_at AS "deletedAt", c.mention_ids AS "mentionIds", i.rev
       FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
      WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid`;
 }
@@ -41,7 +41,7 @@ export function selectComments(
       ? Prisma.empty
       : Prisma.sql`AND (c.created_at, c.id) ${Prisma.raw(isNewest ? '<' : '>')} (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
   return Prisma.sql`
-    SELECT ${commentColumns} FROM issues i
+    SELECT ${commentColumns()} FROM issues i
       LEFT JOIN LATERAL (
         SELECT * FROM (
           SELECT *, sum(octet_length(c.body)) OVER (ORDER BY ${byTime}) - octet_length(c.body) AS bytes_before

@@ -10,6 +10,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { Comment } from '../issue-core/comment.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import type { StoredLink } from '../issue-core/link.ts';
+import { allFiles, filesOfComment, filesOfIssue } from './attachment.sql.ts';
 import {
   branch,
   joinPerson,
@@ -32,6 +33,8 @@ export interface IssueParts {
   /** Their ids alone. */
   mentionIds: boolean;
   tracker: boolean;
+  /** Its oldest files. */
+  files: boolean;
 }
 
 export const allParts: IssueParts = {
@@ -41,17 +44,18 @@ export const allParts: IssueParts = {
   mentions: true,
   mentionIds: false,
   tracker: true,
+  files: true,
 };
 
-/** The parts of lists, and of issues that mention no one. */
+/** The parts of issues that mention no one. */
 export const partsWithoutMentions: IssueParts = { ...allParts, mentions: false };
 
 /** The parts on which a change depends. */
-export const changedParts: IssueParts = { ...partsWithoutMentions, mentionIds: true };
+export const changedParts: IssueParts = { ...partsWithoutMentions, mentionIds: true, files: false };
 
 /** The parts that the members of a listed issue show. */
 export function partsOf(fields: readonly IssueField[] | undefined): IssueParts {
-  if (fields === undefined) return partsWithoutMentions;
+  if (fields === undefined) return { ...partsWithoutMentions, files: false };
   const has = (...members: IssueField[]) => members.some((member) => fields.includes(member));
   return {
     description: has('description', 'description_truncated'),
@@ -60,6 +64,7 @@ export function partsOf(fields: readonly IssueField[] | undefined): IssueParts {
     mentions: false,
     mentionIds: false,
     tracker: has('external', 'sync'),
+    files: false,
   };
 }
 
@@ -90,13 +95,14 @@ const noLink =
   NULL::jsonb AS metadata, NULL::uuid AS "createdBy"`);
 
 /** The columns that only rows of comments have, of `c` with `commentRelations`. */
-const commentDetails = Prisma.sql`${Prisma.raw(`c.body, c.author_id AS "authorId", author.names AS "authorName", c.origin,
+const commentDetails = (files: Prisma.Sql) =>
+  Prisma.sql`${Prisma.raw(`c.body, c.author_id AS "authorId", author.names AS "authorName", c.origin,
   external.comment_id IS NOT NULL AS "isExternal", external.external_author AS "externalAuthor",
-  external.external_created_at AS "externalCreatedAt"`)}, ${mentionedPeople('c')} AS mentioned`;
+  external.external_created_at AS "externalCreatedAt"`)}, ${mentionedPeople('c')} AS mentioned, ${filesOfComment(files)} AS files`;
 
 /** The columns of a `Comment`, of the row `c` with `commentRelations`. */
-export const commentColumns = Prisma.sql`c.id, c.issue_id AS "issueId", c.created_at AS "createdAt",
-  c.updated_at AS "updatedAt", ${commentDetails}`;
+export const commentColumns = (files = allFiles) => Prisma.sql`c.id, c.issue_id AS "issueId",
+  c.created_at AS "createdAt", c.updated_at AS "updatedAt", ${commentDetails(files)}`;
 
 /**
  * Joins the author of the comment `c` as `author` and, for a comment from a tracker, its remote details as `external`.
@@ -106,7 +112,7 @@ export const commentRelations = Prisma.sql`
   LEFT JOIN ${oneOf('tracker_comments', 'comment_id = c.id AND provider = c.origin')} external ON true`;
 
 const details = Prisma.sql`${Prisma.raw(`i.number, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
-  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt", i.project_id AS "projectId",
+  reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.attachments_count AS "attachmentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt", i.project_id AS "projectId",
   (SELECT json_build_object('key', p.key, 'name', p.name, 'visibility', p.visibility) FROM projects p WHERE p.id = i.project_id) AS project`)}, ${labelRevision}, ${projectRevision}, ${branch}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
@@ -139,9 +145,11 @@ function issueDetails(
   {
     conflictsBytes = embeddedConflictsBytesMax,
     parts = allParts,
-  }: Pick<SnapshotSources, 'conflictsBytes' | 'parts'> = {},
+    files = allFiles,
+  }: Pick<SnapshotSources, 'conflictsBytes' | 'parts' | 'files'> = {},
 ): Prisma.Sql {
-  const labelled = Prisma.sql`${details}, ${parts.labels ? labelColumn : Prisma.raw('NULL::json AS labels')}`;
+  const filed = parts.files ? Prisma.sql`${details}, ${filesOfIssue(files)} AS attachments` : details;
+  const labelled = Prisma.sql`${filed}, ${parts.labels ? labelColumn : Prisma.raw('NULL::json AS labels')}`;
   const mentioning = parts.mentions ? Prisma.sql`${labelled}, ${mentionedPeople('i')} AS mentions` : labelled;
   const shown = parts.mentionIds ? Prisma.sql`${mentioning}, i.mention_ids AS "mentionIds"` : mentioning;
   if (tracker === undefined) return shown;
@@ -162,6 +170,8 @@ export interface SnapshotSources {
   links: Prisma.Sql;
   /** Absent if comments are not needed or do not exist. */
   comments?: Prisma.Sql;
+  /** All files by default. */
+  files?: Prisma.Sql;
   /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
   conflictsBytes?: number;
   /** The parts to read; all by default. */
@@ -185,7 +195,7 @@ export function selectSnapshots(
     SELECT part.kind, root.id AS "issueId", coalesce(i.id, l.id, c.id) AS id, coalesce(i.title, l.title) AS title,
            coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
            coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, options)}, ${linkDetails}
-           ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
+           ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails(options.files ?? allFiles)}`}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
       LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
@@ -251,7 +261,7 @@ function selectListed(ids: readonly string[], { description }: IssueParts): Pris
 export function selectBareIssues(
   issues: Prisma.Sql,
   tracker: TrackerIdentity | undefined,
-  options: Pick<SnapshotSources, 'conflictsBytes' | 'parts'> = {},
+  options: Pick<SnapshotSources, 'conflictsBytes' | 'parts' | 'files'> = {},
 ): Prisma.Sql {
   return Prisma.sql`
     SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",

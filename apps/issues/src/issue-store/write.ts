@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, inTransaction, type Transaction } from '../database.ts';
+import { tooManyAttachments } from '../issue-core/attachment.ts';
 import type { Comment, CommentChange, CommentDraft, StoredComment } from '../issue-core/comment.ts';
 import type {
   ChangedBy,
@@ -12,7 +13,8 @@ import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue
 import type { IssueName, IssueReference } from '../issue-core/issue-reference.ts';
 import { projectArchived } from '../issue-core/project.ts';
 import { type ReadScope, systemScope } from '../issue-core/project-access.ts';
-import { changeComment, changeIssue, changeSilently, insertIssue } from './change.sql.ts';
+import { bindsFiles, namedBy } from './attachment.sql.ts';
+import { changeComment, changeIssue, changeSilently, insertIssue, type WrittenChange } from './change.sql.ts';
 import { isAt, isReferredTo, lockIssue, lockIssues } from './issue.sql.ts';
 import { IssueReader } from './read.ts';
 import { type SnapshotRow, selectLocked, toSnapshots } from './snapshot.sql.ts';
@@ -23,6 +25,9 @@ export type Decide<Seen, Change = IssueChange> = (
   seen: Seen,
   transaction: Transaction,
 ) => Promise<Change | undefined> | Change | undefined;
+
+/** The result of a change; or the change, if nothing was written. */
+type Attempt<Result> = { result: Result } | { lost: Pick<WrittenChange, 'change' | 'by'> };
 
 /** A locked issue of many, without its links and description. */
 export type LockedIssue = IssueWithLinks & { number: number };
@@ -73,7 +78,7 @@ export class IssueWriter {
       if (write.history.length === 0)
         return { result: await this.#reader.find({ id: issue.id, scope: reference.scope }, transaction) };
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
-      return written(toSnapshots(rows));
+      return written(toSnapshots(rows), write);
     });
   }
 
@@ -136,6 +141,10 @@ export class IssueWriter {
     const [comment] = await within.$queryRaw<Comment[]>(
       changeComment({ where, change, history: commentHistory(change), by }),
     );
+    // Only a text with files is refused by an issue that exists.
+    const isRefused = comment === undefined && namedBy(by, draft.body).length > 0;
+    if (isRefused && (await this.#reader.findState(reference, within)) !== undefined)
+      throw tooManyAttachments();
     return comment;
   }
 
@@ -149,18 +158,15 @@ export class IssueWriter {
     by: ChangedBy,
     decide: Decide<StoredComment, CommentChange>,
   ): Promise<Comment | undefined> {
-    return this.#decided(reference, undefined, async (transaction) => {
+    return this.#decided<Comment | undefined>(reference, undefined, async (transaction) => {
       const comment = await this.#reader.findStoredComment(reference, id, transaction);
       if (comment === undefined) return { result: undefined };
       const decided = await decide(comment, transaction);
       if (decided === undefined) return { result: comment };
       const change: IssueChange = { comments: [decided] };
       const where = isAt(comment.issueId, comment.rev);
-      return written(
-        await transaction.$queryRaw<Comment[]>(
-          changeComment({ where, change, history: commentHistory(change), by }),
-        ),
-      );
+      const write = { where, change, history: commentHistory(change), by };
+      return written(await transaction.$queryRaw<Comment[]>(changeComment(write)), write);
     });
   }
 
@@ -180,16 +186,16 @@ export class IssueWriter {
   async #decided<Result>(
     reference: IssueReference,
     within: Transaction | undefined,
-    attempt: (transaction: Transaction) => Promise<{ result: Result } | undefined>,
+    attempt: (transaction: Transaction) => Promise<Attempt<Result>>,
   ): Promise<Result> {
     const first = await attempt(within ?? this.#database);
-    if (first !== undefined) return first.result;
+    if ('result' in first) return first.result;
     const locked = async (transaction: Transaction) => {
       await transaction.$queryRaw(lockIssue(reference));
       // Another statement, because only that sees what the previous holder of the lock wrote.
       const second = await attempt(transaction);
-      if (second === undefined) throw new Error('a locked issue has changed');
-      return second.result;
+      if ('result' in second) return second.result;
+      throw bindsFiles(second.lost) ? tooManyAttachments() : new Error('a locked issue has changed');
     };
     return inTransaction(this.#database, locked, { within });
   }
@@ -213,6 +219,6 @@ function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy
   return { where: isAt(id, rev), change, history: historyOf(issue, change), by, title, mentionedBefore };
 }
 
-function written<Row>([row]: Row[]): { result: Row } | undefined {
-  return row === undefined ? undefined : { result: row };
+function written<Row>([row]: Row[], write: WrittenChange): Attempt<Row> {
+  return row === undefined ? { lost: write } : { result: row };
 }

@@ -105,7 +105,10 @@ const bytesPerRequest = 4 * 1024;
  * Counts requests and their bodies, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. With
  * `shares`, also bounds how many requests of one identity are in progress.
  */
-export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShares): WriteQuota {
+export function limitRate(
+  limiter: RateLimiter | undefined,
+  shares?: Pick<RequestShares, 'enter'>,
+): WriteQuota {
   const count = async (id: string, response: ServerResponse, requests: number, rule = ''): Promise<void> => {
     if (limiter === undefined) return;
     const status = await limiter.count(id, requests);

@@ -12,6 +12,8 @@ interface RequestSharesOptions {
    * How long the handler of a disconnected client can continue, in milliseconds: at least the time limit of a statement.
    */
   abandonedMs?: number;
+  /** The refusal of a request that would wait too long; by default a 429 `too_many_requests`. */
+  problem?: (() => ProblemError) | undefined;
 }
 
 interface Share {
@@ -25,11 +27,11 @@ interface Share {
  * Further requests wait before their body is read.
  */
 export class RequestShares {
-  readonly #options: Required<RequestSharesOptions>;
+  readonly #options: Required<Omit<RequestSharesOptions, 'problem'>> & Pick<RequestSharesOptions, 'problem'>;
   readonly #shares = new Map<string, Share>();
 
-  constructor({ max, waitingMax = 100, waitMs = 5_000, abandonedMs = 6_000 }: RequestSharesOptions) {
-    this.#options = { max, waitingMax, waitMs, abandonedMs };
+  constructor({ max, waitingMax = 100, waitMs = 5_000, abandonedMs = 6_000, problem }: RequestSharesOptions) {
+    this.#options = { max, waitingMax, waitMs, abandonedMs, problem };
   }
 
   /**
@@ -92,6 +94,8 @@ export class RequestShares {
   }
 
   #tooMany(): ProblemError {
+    const { problem } = this.#options;
+    if (problem !== undefined) return problem();
     return new ProblemError({
       status: 429,
       code: 'too_many_requests',

@@ -32,15 +32,26 @@ export function sessionAccesses({
 }: SessionAccessOptions) {
   const actorOf = findActor(options);
   const assertOwnPage = sameOriginCheck(new URL(publicBaseUrl).origin);
-  const identify = async (request: IncomingMessage): Promise<SessionActor> => {
-    assertOwnPage(request);
-    const sessionId = cookie.read(request);
-    if (sessionId === undefined) throw signedOut();
-    const { stored, claims } = await sessions.authenticate(sessionId, originOf(request));
-    assertMadeFor(stored.identityId, request);
-    return { ...(await actorOf(claims, request)), sessionKey: stored.idHash, session: stored };
+  const assertOwnUpload = sameOriginCheck(new URL(publicBaseUrl).origin, () => undefined);
+  const identifyAfter =
+    (check: (request: IncomingMessage) => undefined, isOfPage: boolean) =>
+    async (request: IncomingMessage): Promise<SessionActor> => {
+      check(request);
+      const sessionId = cookie.read(request);
+      if (sessionId === undefined) throw signedOut();
+      const { stored, claims } = await sessions.authenticate(sessionId, originOf(request));
+      if (isOfPage) assertMadeFor(stored.identityId, request);
+      return { ...(await actorOf(claims, request)), sessionKey: stored.idHash, session: stored };
+    };
+  const member: Access<SessionActor> = { headers, identify: identifyAfter(assertOwnPage, true), answered };
+  /** For files of any type. */
+  const uploads: Access<SessionActor> = { headers, identify: identifyAfter(assertOwnUpload, true), answered };
+  /** For images, which have no header of the page, and for a URL that a person opens: both only read. */
+  const contents: Access<SessionActor> = {
+    headers,
+    identify: identifyAfter((request) => (isOpened(request) ? undefined : assertOwnPage(request)), false),
+    answered,
   };
-  const member: Access<SessionActor> = { headers, identify, answered };
   /** For requests with and without a session. */
   const open: Access<undefined> = { headers, identify: assertOwnPage, answered };
   /** For navigations on the way to identity and back, which begin at another site or in a new tab. */
@@ -54,7 +65,7 @@ export function sessionAccesses({
     },
     answered,
   };
-  return { member, open, navigation, leaving };
+  return { member, uploads, contents, open, navigation, leaving };
 }
 
 // A browser that loads a page in advance would use up the code and the flow, or end the session.
@@ -88,7 +99,7 @@ export function assertMadeFor(
  * without it, `Origin` must be the app's for a request that writes. `SameSite=Strict` alone is not enough: a page on another
  * port of the host is the same site. The further header makes other origins ask by a preflight, which is never granted.
  */
-function sameOriginCheck(origin: string) {
+function sameOriginCheck(origin: string, assertBody = assertJson) {
   return (request: IncomingMessage): undefined => {
     const { method, headers: given } = request;
     const site = given['sec-fetch-site'];
@@ -98,8 +109,13 @@ function sameOriginCheck(origin: string) {
     if (site === undefined && given.origin !== origin)
       throw crossSiteRequest('Origin is another, or missing');
     if (given['x-tessera-app'] !== '1') throw crossSiteRequest('X-Tessera-App is missing');
-    assertJson(request);
+    assertBody(request);
   };
+}
+
+// No page made the browser send it.
+function isOpened({ method, headers: given }: IncomingMessage): boolean {
+  return isSafe(method) && given['sec-fetch-site'] === 'none' && given['sec-fetch-mode'] === 'navigate';
 }
 
 // A form can send text/plain and form types without a preflight. Routes check the type only of bodies that they read.

@@ -34,14 +34,14 @@ import { sessionAccesses } from './web-session-access.ts';
  */
 export function createWebSessionRoutes(
   dependencies: Dependencies,
-  createApiRoutes: (member: Access<Actor>) => Route[],
+  createApiRoutes: (access: Record<'member' | 'uploads' | 'contents', Access<Actor>>) => Route[],
   answered?: Access<unknown>['answered'],
 ): { routes: Route[]; guards: Record<string, Guard> } {
   const { config, webSessions, mirror, access, users, events, rateLimits, shares } = dependencies;
   if (webSessions === undefined) return { routes: [], guards: {} };
   const { service: sessions, cookie, hosted } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
-  const { member, open, navigation, leaving } = sessionAccesses({
+  const { member, uploads, contents, open, navigation, leaving } = sessionAccesses({
     sessions,
     cookie,
     publicBaseUrl,
@@ -84,7 +84,10 @@ export function createWebSessionRoutes(
       route(takeLogout, { access: everyone, body }, take),
     ];
   };
-  const api = createApiRoutes(member).filter(({ access }) => access === member);
+  const session = { member, uploads, contents };
+  const api = createApiRoutes(session).filter(({ access }) =>
+    Object.values<unknown>(session).includes(access),
+  );
   return {
     guards: {
       '/app/api/v1': guard({ access: member, limit: reads }),

@@ -6,6 +6,13 @@ import { getLiveness, getReadiness } from '../health.operations.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.schemas.ts';
 import { listActivity } from './activity.operations.ts';
+import {
+  deleteAttachment,
+  getAttachment,
+  getAttachmentContent,
+  listAttachments,
+  uploadAttachment,
+} from './attachment.operations.ts';
 import { changeIssues } from './bulk.operations.ts';
 import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.operations.ts';
 import {
@@ -85,6 +92,7 @@ export const issuesApi = {
     Comments: 'Comments of an issue.',
     Relations: 'Relations between issues.',
     Links: 'Links of an issue to objects of other systems.',
+    Attachments: 'Files of issues.',
     Labels: 'Names and colours that issues are marked with.',
     Projects: 'Parts of the tracker, whose keys begin those of their issues.',
     Views: 'Names for filters and order of a list.',
@@ -130,6 +138,11 @@ export const issuesApi = {
     listRelations,
     putRelation,
     deleteRelation,
+    uploadAttachment,
+    getAttachment,
+    getAttachmentContent,
+    deleteAttachment,
+    listAttachments,
     listActivity,
     listEvents,
     streamEvents,

@@ -6,7 +6,6 @@ import { createCommentSchema, updateCommentSchema } from './issue-input.schemas.
 import { commentSchema } from './issue-response.schemas.ts';
 import {
   idempotencyHeaders,
-  idempotencyProblem,
   ifMatchProblem,
   issueNotFound,
   issueOperation,
@@ -65,7 +64,12 @@ export const addComment = operation({
       description:
         '`comment_not_found`: the comment of an earlier request with the same key was deleted since.',
     },
-    idempotencyProblem,
+    {
+      status: 409,
+      codes: ['request_in_progress', 'too_many_attachments'],
+      description:
+        '`request_in_progress`: a request with the same key, or another change of the same issue, is in progress; `too_many_attachments`.',
+    },
     { status: 422, codes: ['validation_failed', keyReusedCode] },
   ],
 });
@@ -123,8 +127,9 @@ export const updateComment = operation({
     commentNotFound,
     {
       status: 409,
-      codes: ['external_comment'],
-      description: '`external_comment`: a comment of the external tracker is changed there.',
+      codes: ['external_comment', 'too_many_attachments'],
+      description:
+        '`external_comment`: a comment of the external tracker is changed there; `too_many_attachments`.',
     },
     staleProblem,
     422,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { uuid } from '../text.schemas.ts';
+import { attachedFileSchema, attachmentsPerTextMax } from './attachment.schemas.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.schemas.ts';
 import { linkSchema, linksMax } from './issue-link.schemas.ts';
 import { issueLabelSchema, issueLabelsMax } from './label.schemas.ts';
@@ -45,6 +46,12 @@ export const commentSchema = z
       .nullable()
       .describe('Author and time in the external tracker; null for a local comment.'),
     mentions: mentionsSchema,
+    attachments: z
+      .array(attachedFileSchema)
+      .max(attachmentsPerTextMax)
+      .optional()
+      .describe('The files of the issue that the text names, in its order.'),
+    attachments_count: z.int().nonnegative().optional().describe('The number of these files.'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -121,6 +128,12 @@ export const issueSchema = issueSummarySchema
     mentions: mentionsSchema.describe(
       'The people that the description mentions with `@username`, as found when it was written.',
     ),
+    attachments: z
+      .array(attachedFileSchema)
+      .max(attachmentsPerTextMax)
+      .optional()
+      .describe('The oldest files of the issue. The list of its files has all.'),
+    attachments_count: z.int().nonnegative().optional().describe('The number of all files of the issue.'),
     comments: z
       .array(commentSchema)
       .max(embeddedCommentsMax)
@@ -196,6 +209,8 @@ export const activityKindSchema = z
     'relation_removed',
     'label_added',
     'label_removed',
+    'attachment_added',
+    'attachment_removed',
     'sync_conflict',
   ])
   .meta({ id: 'ActivityKind' });
@@ -207,7 +222,7 @@ export const activitySchema = z
     id: z.int().positive(),
     issue_id: uuid(),
     kind: activityKindSchema.describe(
-      '`updated` and `sync_conflict` have `field`. The `old` of a `sync_conflict` is the discarded value. The values of `comment_changed` and `comment_removed` have `comment_id` and `body`.',
+      '`updated` and `sync_conflict` have `field`. The `old` of a `sync_conflict` is the discarded value. The values of `comment_changed` and `comment_removed` have `comment_id` and `body`, those of `attachment_added` and `attachment_removed` `attachment_id`, `name` and `size`.',
     ),
     field: z.string().nullable(),
     old: z.unknown(),

@@ -70,8 +70,9 @@ const update = {
     issueNotFound,
     {
       status: 409,
-      codes: ['version_conflict'],
-      description: '`version_conflict`: nothing was changed; `issue` is the current issue.',
+      codes: ['version_conflict', 'too_many_attachments'],
+      description:
+        '`version_conflict`: nothing was changed; `issue` is the current issue; `too_many_attachments`.',
       members: { issue: issueSchema },
     },
     ...preconditionProblems,
@@ -204,8 +205,9 @@ export const createIssue = operation({
     unverifiedProblem,
     {
       status: 409,
-      codes: ['request_in_progress', 'project_archived'],
-      description: '`request_in_progress`: a request with the same key is in progress; `project_archived`.',
+      codes: ['request_in_progress', 'project_archived', 'too_many_attachments'],
+      description:
+        '`request_in_progress`: a request with the same key is in progress; `project_archived`; `too_many_attachments`.',
     },
     {
       status: 422,
@@ -264,9 +266,9 @@ export const changeIssueStatus = operation({
     issueNotFound,
     {
       status: 409,
-      codes: ['illegal_transition', 'version_conflict', 'request_in_progress'],
+      codes: ['illegal_transition', 'version_conflict', 'request_in_progress', 'too_many_attachments'],
       description:
-        '`illegal_transition` with `current_status` and `allowed_transitions`; `version_conflict` with `issue`; `request_in_progress`.',
+        '`illegal_transition` with `current_status` and `allowed_transitions`; `version_conflict` with `issue`; `request_in_progress`; `too_many_attachments`.',
       members: {
         issue: issueSchema,
         current_status: issueStatusSchema,

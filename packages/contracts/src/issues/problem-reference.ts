@@ -58,6 +58,18 @@ export const issuesProblemReference = {
     meaning: 'The identity service does not respond. Nothing was changed.',
     action: 'Retry after the seconds in `Retry-After`.',
   },
+  attachment_not_found: {
+    meaning: 'There is no such file, or it was deleted.',
+    action: 'Read the files of the issue again. A file that no text named is deleted after 7 days.',
+  },
+  attachment_too_large: {
+    meaning: 'The file has more than 25 MiB.',
+    action: 'Make the file smaller, or put it elsewhere and link to it.',
+  },
+  digest_mismatch: {
+    meaning: 'The bytes of the file have another hash than `Repr-Digest` says.',
+    action: 'Upload the file again.',
+  },
   illegal_transition: {
     meaning: 'The workflow has no step from the present status to the requested one.',
     action: 'Choose one of `allowed_transitions` in the body.',
@@ -86,6 +98,10 @@ export const issuesProblemReference = {
     meaning: 'The project would have no manager.',
     action: 'Make another member a manager first.',
   },
+  length_required: {
+    meaning: 'The upload has no `Content-Length`.',
+    action: 'Send the length of the file, not a chunked body.',
+  },
   link_not_found: {
     meaning: 'The issue has no such link.',
     action: 'Read the issue again.',
@@ -101,6 +117,15 @@ export const issuesProblemReference = {
   project_key_taken: {
     meaning: 'A project has this key, or had it.',
     action: 'Choose another key.',
+  },
+  quota_exceeded: {
+    meaning:
+      'The person has 100 MiB of files without an issue, or has uploaded 1 GiB within a day, or the store has no room.',
+    action: 'Name the files in an issue, delete some, or ask the operator for room.',
+  },
+  range_not_satisfiable: {
+    meaning: 'The file has no byte of the range.',
+    action: 'Read `Content-Range`, which has the size of the file.',
   },
   relation_cycle: {
     meaning:
@@ -152,9 +177,17 @@ export const issuesProblemReference = {
     meaning: 'This operation does not change the status of an issue.',
     action: 'Change it through `POST /api/v1/issues/{id}/status/`.',
   },
+  storage_unavailable: {
+    meaning: 'The store of files does not respond.',
+    action: 'Try again after the seconds in `Retry-After`. Nothing was stored.',
+  },
   streams_exhausted: {
     meaning: 'This process has no stream of events left.',
     action: 'Connect again after the seconds in `Retry-After`, or poll the list of events.',
+  },
+  too_many_attachments: {
+    meaning: 'The text names more than 20 files, or the issue would have more than 200.',
+    action: 'Name fewer files, or delete some of the issue.',
   },
   too_many_labels: {
     meaning: 'There are as many labels as possible.',
@@ -172,6 +205,10 @@ export const issuesProblemReference = {
   too_many_streams: {
     meaning: 'The user has too many open streams of events.',
     action: 'Close one, or share one stream among the tabs of a browser.',
+  },
+  too_many_uploads: {
+    meaning: 'Too many transfers of files are in progress, of the caller or in the process.',
+    action: 'Wait until one has ended, or for the seconds in `Retry-After`.',
   },
   too_many_views: {
     meaning: 'The person has as many views as possible, or shares as many.',

@@ -60,7 +60,7 @@ type WithBody<Response extends OperationResponse> = Response extends { readonly 
   ? Schema extends z.ZodType
     ? { body: Exclude<z.output<Schema>, string> | JsonText<z.output<Schema>> }
     : never
-  : Response extends { readonly eventStream: z.ZodType }
+  : Response extends { readonly eventStream: z.ZodType } | { readonly bytes: true }
     ? { body?: undefined; stream: (response: ServerResponse) => void }
     : { body?: undefined };
 

@@ -16,7 +16,7 @@ import { validationProblem } from './problem.ts';
 
 /** The members of an operation that routing needs. */
 type RoutedOperation = Pick<Operation, 'method' | 'path'> &
-  Partial<Pick<Operation, 'id' | 'oauth' | 'body'>> & {
+  Partial<Pick<Operation, 'id' | 'oauth' | 'body' | 'upload'>> & {
     /** Whether browsers open it, so that its errors are pages. */
     page?: boolean;
   };

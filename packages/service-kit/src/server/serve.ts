@@ -9,6 +9,7 @@ import type { Health } from '../process/health.ts';
 import { closeInStages, refuseClientError, refuseMalformed } from './client-error.ts';
 import { paceInput } from './paced-input.ts';
 import { ServerConnections } from './server-connections.ts';
+import { SlowBodies } from './slow-bodies.ts';
 import { UnsentResponses } from './unsent-responses.ts';
 
 interface ServeOptions {
@@ -105,6 +106,7 @@ export function createHttpServer(
     connection.requests += 1;
     connections.set(socket, connection);
     unsent.watch(response);
+    slow.watch(request);
     if (connection.requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
     if (Number(request.headers['content-length']) > reusableBodyMax) {
       response.setHeader('Connection', 'close');
@@ -132,11 +134,14 @@ export function createHttpServer(
       );
     }
   };
-  const server = createServer(
+  const slow = new SlowBodies(timeouts.requestTimeoutMs, (error, socket) =>
+    server.emit('clientError', error, socket),
+  );
+  const server: Server = createServer(
     {
       ...(app === undefined ? {} : bornWithPrototypesOf(app)),
-      requestTimeout: timeouts.requestTimeoutMs,
-      // Node does not accept a longer timeout for the header than for the request.
+      // Node has one for all requests; that of a file depends on its size.
+      requestTimeout: 0,
       headersTimeout: Math.min(timeouts.headersTimeoutMs, timeouts.requestTimeoutMs),
       keepAliveTimeout: timeouts.keepAliveTimeoutMs,
       // Node checks the timeouts at this interval.

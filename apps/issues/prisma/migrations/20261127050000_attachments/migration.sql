@@ -27,7 +27,8 @@ CREATE UNIQUE INDEX "attachments_key_key" ON "attachments" ("key");
 CREATE INDEX "attachments_issue_idx" ON "attachments" ("issue_id", "created_at", "id");
 CREATE INDEX "attachments_uploader_idx" ON "attachments" ("uploader_id", "created_at");
 -- Few files belong to no issue.
-CREATE INDEX "attachments_unbound_idx" ON "attachments" ("expires_at") WHERE issue_id IS NULL;
+CREATE INDEX "attachments_unbound_idx" ON "attachments" ("uploader_id") WHERE issue_id IS NULL AND state <> 'deleted';
+CREATE INDEX "attachments_expires_idx" ON "attachments" ("expires_at") WHERE expires_at IS NOT NULL;
 CREATE INDEX "attachments_store_idx" ON "attachments" ("store", "id") WHERE state = 'stored';
 ALTER TABLE "attachments" ADD CONSTRAINT "attachments_issue_id_fkey" FOREIGN KEY ("issue_id") REFERENCES "issues" ("id") ON DELETE SET NULL ON UPDATE CASCADE;
 

@@ -11,7 +11,7 @@ const operationSchema = z.object({
   security: z.array(z.record(z.string(), z.array(z.string()))),
   parameters: z.array(parameterSchema).default([]),
   requestBody: z
-    .object({ content: z.object({ 'application/json': z.object({ example: z.unknown() }) }) })
+    .object({ content: z.object({ 'application/json': z.object({ example: z.unknown() }).optional() }) })
     .optional(),
 });
 const documentSchema = z.object({
@@ -68,7 +68,7 @@ export class ExampleCaller {
   /** The example of a body. */
   bodyOf(operationId: string): Record<string, unknown> {
     const { requestBody } = this.#find(operationId);
-    return z.record(z.string(), z.unknown()).parse(requestBody?.content['application/json'].example);
+    return z.record(z.string(), z.unknown()).parse(requestBody?.content['application/json']?.example);
   }
 
   /** Sends the example of an operation. @returns the JSON body of the response */
@@ -86,13 +86,15 @@ export class ExampleCaller {
       else if (parameter.in === 'query') query.set(parameter.name, value);
       else headers.set(parameter.name, value);
     }
-    if (operation.requestBody !== undefined) headers.set('Content-Type', 'application/json');
+    const isFile = operation.requestBody?.content['application/json'] === undefined;
+    if (operation.requestBody !== undefined)
+      headers.set('Content-Type', isFile ? 'application/octet-stream' : 'application/json');
     const response = await fetch(`${this.#url}${path}${query.size === 0 ? '' : `?${query}`}`, {
       method: operation.method,
       headers,
       ...(operation.requestBody === undefined
         ? {}
-        : { body: JSON.stringify({ ...this.bodyOf(operationId), ...body }) }),
+        : { body: isFile ? 'A file.' : JSON.stringify({ ...this.bodyOf(operationId), ...body }) }),
     });
     // A stream of events does not end.
     const isStream = response.headers.get('content-type') === 'text/event-stream';
@@ -100,7 +102,8 @@ export class ExampleCaller {
     if (isStream) await response.body?.cancel();
     if (!response.ok) throw new Error(`${operationId} was answered with ${response.status}: ${text}`);
     this.answered.add(operationId);
-    return text === '' ? undefined : JSON.parse(text);
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return isJson === true ? JSON.parse(text) : undefined;
   }
 
   #find(operationId: string): DescribedOperation {

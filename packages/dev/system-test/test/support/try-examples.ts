@@ -133,6 +133,11 @@ async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('listActivity');
   await issues.send('listEvents');
   await issues.send('streamEvents');
+  const file = { parameters: { attachment_id: created.parse(await issues.send('uploadAttachment')).id } };
+  await issues.send('getAttachment', file);
+  await issues.send('getAttachmentContent', file);
+  await issues.send('listAttachments');
+  await issues.send('deleteAttachment', file);
   await issues.send('startWatching');
   await issues.send('getWatching');
   await issues.send('listWatching');

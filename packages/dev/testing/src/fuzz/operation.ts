@@ -32,6 +32,8 @@ export interface Parameter {
 /** A described response: the pointer to its body's schema, and its required headers. */
 interface DescribedAnswer {
   bodyPointer: string | undefined;
+  /** Whether the body is the bytes of a file. */
+  isFile: boolean;
   requiredHeaders: string[];
 }
 
@@ -125,6 +127,7 @@ export class ApiSurface {
     const pointer = `${response.$ref ?? place}/content/application~1json/schema`;
     return {
       bodyPointer: content?.['application/json'] === undefined ? undefined : pointer,
+      isFile: content?.['application/octet-stream'] !== undefined,
       requiredHeaders: Object.keys(headers).filter(
         (name) => this.resolve(headers[name] ?? {}).required === true,
       ),

@@ -1,0 +1,52 @@
+import { type Logger, ProblemError } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
+import { RequestShares } from '../rate-limit/request-shares.ts';
+import { AttachmentRepository } from './attachment.repository.ts';
+import { AttachmentService } from './attachment.service.ts';
+import type { BlobStore, BlobStores } from './blob-store.ts';
+import { BlobWorker } from './blob-worker.ts';
+import { DatabaseStore } from './database.store.ts';
+
+interface Collaborators {
+  database: Database;
+  reader: IssueReader;
+  writer: IssueWriter;
+  logger: Logger;
+}
+
+/** Creates the stores of files and what uses them. */
+export function createAttachments({ database, reader, writer, logger }: Collaborators) {
+  const store = new DatabaseStore(database);
+  const stores: BlobStores = new Map<BlobStore['name'], BlobStore>([[store.name, store]]);
+  const repository = new AttachmentRepository(database);
+  return {
+    repository,
+    service: new AttachmentService({ database, repository, reader, writer, stores, store }),
+    worker: new BlobWorker({ database, stores, logger }),
+    transfers: {
+      uploads: transfersOf({ perPerson: 3, max: 8 }),
+      downloads: transfersOf({ perPerson: 16, max: 32 }),
+    },
+  };
+}
+
+/** Limits the transfers of a person and of the process: each takes up to a megabyte of memory. Others wait a short time. */
+function transfersOf({ perPerson, max }: { perPerson: number; max: number }): Pick<RequestShares, 'enter'> {
+  const problem = () =>
+    new ProblemError({
+      status: 429,
+      code: 'too_many_uploads',
+      detail: `At most ${perPerson} transfers of a person and ${max} in total at the same time.`,
+      headers: { 'Retry-After': '5' },
+    });
+  const people = new RequestShares({ max: perPerson, problem });
+  const all = new RequestShares({ max, problem });
+  return {
+    enter: async (person, response) => {
+      await people.enter(person, response);
+      await all.enter('', response);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The pace of a body that is a file, and the bytes that have arrived. They give it more time than other bodies have. */
+    pace?: { bytesPerSecond: number; arrived: number };
+  }
+}
+
+/**
+ * Refuses requests whose bodies do not arrive in time. Node's own `requestTimeout` is the same for all requests, but a file may take
+ * as long as its bytes arrive at a minimum speed.
+ */
+export class SlowBodies {
+  readonly #timeoutMs: number;
+  readonly #refuse: (error: NodeJS.ErrnoException, socket: Socket) => void;
+  /** When each request began whose body is not complete. */
+  readonly #startedAt = new Map<IncomingMessage, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(timeoutMs: number, refuse: (error: NodeJS.ErrnoException, socket: Socket) => void) {
+    this.#timeoutMs = timeoutMs;
+    this.#refuse = refuse;
+  }
+
+  watch(request: IncomingMessage): void {
+    const { headers } = request;
+    if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
+    this.#startedAt.set(request, performance.now());
+    const end = () => this.#startedAt.delete(request);
+    request.once('end', end);
+    request.once('close', end);
+    this.#timer ??= setInterval(() => this.#check(), Math.min(2_000, this.#timeoutMs / 4)).unref();
+  }
+
+  #check(): void {
+    const now = performance.now();
+    for (const [request, startedAt] of this.#startedAt) {
+      const { pace, complete, socket } = request;
+      const earned = pace === undefined ? 0 : (pace.arrived / pace.bytesPerSecond) * 1_000;
+      if (!complete && now - startedAt <= this.#timeoutMs + earned) continue;
+      this.#startedAt.delete(request);
+      if (complete || socket.destroyed) continue;
+      const error = new Error('Request timeout');
+      this.#refuse(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+    }
+    if (this.#startedAt.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
