@@ -15,6 +15,12 @@ import {
 } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
+  s3Config,
+  storeProblems,
+  storeSecretNames,
+  storeVariables,
+} from './attachments/store-environment.ts';
+import {
   trackerProblems,
   trackerSecretNames,
   trackerVariables,
@@ -33,6 +39,7 @@ const origin = z
 export const secretNames = [
   ...serviceSecretNames,
   ...trackerSecretNames,
+  ...storeSecretNames,
   'READ_DATABASE_URL',
   'SESSION_KEYS',
   'OIDC_CLIENT_SECRET',
@@ -64,6 +71,7 @@ export const environmentSchema = z.object({
   STRICT_PRIVILEGE_CHECK: flag(false),
   JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: 86_400, default: 600 }),
   ...trackerVariables,
+  ...storeVariables,
 
   WEB_APP: flag(false),
   SESSION_KEYS: z.string().default('').transform(parseSessionKeys),
@@ -110,6 +118,7 @@ export function loadConfig(variables = environment) {
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
     tracking: trackingConfig(read),
+    attachments: { name: read.ATTACHMENT_STORE, s3: s3Config(read) },
     cleanupIntervalSeconds: read.JANITOR_INTERVAL_SECONDS,
     /** Undefined without the web app. */
     webApp: read.WEB_APP ? webAppConfig(read) : undefined,
@@ -130,6 +139,7 @@ function problemsOf(read: Environment): string[] {
     ...serviceTokenProblems(read),
     ...issuerProblems(issuerOf(read), read),
     ...trackerProblems(read, isProduction(read)),
+    ...storeProblems(read, isProduction(read)),
     ...webAppProblems(read),
   ];
 }

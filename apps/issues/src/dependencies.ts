@@ -102,7 +102,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   const { identity, webApp } = config;
   const { database } = main;
-  const attachments = createAttachments({ ...issues, database, logger });
+  const attachments = createAttachments(config.attachments, { ...issues, database, logger });
   const parts = { identity, database, verifier, keys, logger, metrics, tracing };
   const webSessions = webApp && createWebSessions(webApp, parts);
   const tasks = cleanupTasks(new CleanupRepository(main.database), {
@@ -166,6 +166,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     webhooks: webhooks.service,
     attachments: attachments.service,
     transfers: attachments.transfers,
+    /** What looks after the stores of files. */
+    blobs: { attachments },
     mirror: people.mirror,
     backfill: people.backfill,
     feed: people.feed,
@@ -177,7 +179,10 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       timeoutMs: readinessTimeoutMs(config.database),
       // Cached keys keep working while identity is down, so readiness requires only the first fetch.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
-      warnings: [{ name: 'tracker_credentials', isOn: () => issues.runner?.credentialsRejected ?? false }],
+      warnings: [
+        { name: 'tracker_credentials', isOn: () => issues.runner?.credentialsRejected ?? false },
+        { name: 'attachment_store', isOn: () => attachments.monitor.isDown },
+      ],
     }),
     ...issues,
     rateLimits: limits.rateLimits,
@@ -191,6 +196,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         issues.scheduler?.stop(),
         cleanup.stop(),
         words.stop(),
+        attachments.monitor.stop(),
         people.backfill.stop(),
         webSessions?.stop(),
         people.feed.stop(),

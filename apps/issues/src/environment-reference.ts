@@ -46,6 +46,12 @@ export const environmentReference = {
   OIDC_CLIENT_SECRET: 'the secret of this client',
   JANITOR_INTERVAL_SECONDS:
     'interval of the cleanup job: idempotency keys, webhook deliveries, events, notifications, web sessions; `0` disables it',
+  ATTACHMENT_STORE: 'where new files go; see [files](../operations/files.md)',
+  S3_ENDPOINT: 'URL of the service with the API of S3; required for `s3`, and while files are in the bucket',
+  S3_BUCKET: 'its bucket, of this service alone',
+  S3_REGION: 'its region, if the service has any',
+  S3_ACCESS_KEY_ID: 'a key that may read, write, delete and list in the bucket',
+  S3_SECRET_ACCESS_KEY: 'its secret; in production random, and at least 16 characters',
   EVENTS_LISTEN:
     '`off`: no notifications between processes, as with a `DATABASE_POOLER`; see [streams](../issues/event-streams.md)',
   WEBHOOK_ALLOW_HTTP: 'allows endpoints with http in production, for use on a single machine',

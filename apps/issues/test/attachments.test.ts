@@ -283,7 +283,7 @@ describe('a text that names a file', () => {
     );
   });
 
-  it('binds a file once, however many texts name it at the same time', async () => {
+  it('binds a file once, also if many texts name it at the same time', async () => {
     const issues = await Promise.all(Array.from({ length: 6 }, () => createIssue(ann)));
     const file = await uploadFile(ann);
     const answers = await Promise.all(issues.map((issue) => comment(issue, nameIn(file))));

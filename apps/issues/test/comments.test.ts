@@ -49,6 +49,8 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
       origin: 'local',
       external: null,
       mentions: [],
+      attachments: [],
+      attachments_count: 0,
       created_at: expect.any(String),
       updated_at: added.created_at,
     });

@@ -65,6 +65,8 @@ describe('POST /api/v1/issues/', () => {
       comments: [],
       comments_truncated: false,
       mentions: [],
+      attachments: [],
+      attachments_count: 0,
       comments_url: `https://issues.test/api/v1/issues/${issue.id}/comments/`,
       version: 1,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

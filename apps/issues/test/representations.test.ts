@@ -10,6 +10,7 @@ import { rememberSecret } from '@tessera/testing/leaks';
 import fc from 'fast-check';
 import type { Response } from 'supertest';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { filePath, uploadFile } from './support/files.ts';
 import { createIssue, getIssue, issuePath, issuesPath, rowOf } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -182,6 +183,14 @@ const actions = {
     (choice % 2 === 0 ? ann : bob).post(issuePath(issue, 'comments/'), {
       body: `Comment ${choice} for @name-${choice % 4}`,
     }),
+  file: async ({ ann, issue, choice }: Call) => {
+    const file = await uploadFile(ann, Buffer.from(`${choice}`), `${choice}.txt`);
+    await ann.post(issuePath(issue, 'comments/'), { body: `See attachment:${file.id}` });
+  },
+  deleteFile: async ({ ann, issue }: Call) => {
+    const { body } = await ann.get(issuePath(issue, 'attachments/'));
+    if (body.length > 0) await ann.delete(filePath(body[0]));
+  },
   commentOnce: ({ bob, issue, choice }: Call) =>
     bob
       .post(issuePath(issue, 'comments/'), { body: `Comment ${choice}` })

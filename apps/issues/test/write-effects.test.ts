@@ -30,6 +30,7 @@ let webhook: string;
 let issue: Issue;
 let related: Issue;
 let commentId: string;
+let file: { id: string };
 beforeAll(async () => {
   identity = await IdentityService.start();
   tracker = await startFakeTracker('gitea');
@@ -127,8 +128,10 @@ const requests: Record<string, { prepare?: () => Promise<unknown>; send: Send; i
   },
   uploadAttachment: { send: () => sendFile(ann, Buffer.alloc(1), 'a', `&issue=${issue.id}`) },
   deleteAttachment: {
-    send: async () =>
-      ann.delete(filePath(await uploadFile(ann, Buffer.alloc(1), 'a', `&issue=${issue.id}`))),
+    prepare: async () => {
+      file = await uploadFile(ann, Buffer.alloc(1), 'a', `&issue=${issue.id}`);
+    },
+    send: () => ann.delete(filePath(file)),
   },
   startWatching: { send: () => staff.put(issuePath(issue, 'watch/')) },
   stopWatching: { send: () => ann.delete(issuePath(issue, 'watch/')) },

@@ -33,7 +33,7 @@ const exceptions = {
 
 // Files that connect features to each other and to the process.
 const wiring =
-  /^(app|config|environment-reference|dependencies|migrate|server)\.ts$|\/create-[a-z-]+\.ts$|\.routes\.ts$|\/tracking\.ts$/;
+  /^(app|config|environment-reference|dependencies|migrate|move-attachments|server)\.ts$|\/create-[a-z-]+\.ts$|\.routes\.ts$|\/tracking\.ts$/;
 const foundation = new Set(['background', 'database.ts', 'issue-core', 'issue-store']);
 
 function sourcesOf(folder) {

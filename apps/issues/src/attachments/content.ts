@@ -32,7 +32,7 @@ export function dispositionOf(name: string, isPicture: boolean): string {
   return `${isPicture ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/** Headers of every file. No script runs in it, whatever its bytes are. */
+/** Headers of every file. No script in it runs. */
 export const contentHeaders = {
   'Accept-Ranges': 'bytes',
   'Cache-Control': 'private, no-cache',

@@ -5,9 +5,10 @@ import type { IssueWriter } from '../issue-store/write.ts';
 import { RequestShares } from '../rate-limit/request-shares.ts';
 import { AttachmentRepository } from './attachment.repository.ts';
 import { AttachmentService } from './attachment.service.ts';
-import type { BlobStore, BlobStores } from './blob-store.ts';
+import { storeOf } from './blob-store.ts';
 import { BlobWorker } from './blob-worker.ts';
-import { DatabaseStore } from './database.store.ts';
+import { createStores, type StoresConfig } from './create-stores.ts';
+import { StoreMonitor } from './store-monitor.ts';
 
 interface Collaborators {
   database: Database;
@@ -17,11 +18,14 @@ interface Collaborators {
 }
 
 /** Creates the stores of files and what uses them. */
-export function createAttachments({ database, reader, writer, logger }: Collaborators) {
-  const store = new DatabaseStore(database);
-  const stores: BlobStores = new Map<BlobStore['name'], BlobStore>([[store.name, store]]);
+export function createAttachments(config: StoresConfig, { database, reader, writer, logger }: Collaborators) {
+  const stores = createStores(config, database);
+  const store = storeOf(stores, config.name);
+  const monitor = new StoreMonitor(store, logger);
+  monitor.start();
   const repository = new AttachmentRepository(database);
   return {
+    monitor,
     repository,
     service: new AttachmentService({ database, repository, reader, writer, stores, store }),
     worker: new BlobWorker({ database, stores, logger }),

@@ -63,6 +63,8 @@ export function rowOf({
   comments_truncated,
   comments_url,
   mentions,
+  attachments,
+  attachments_count,
   ...issue
 }: Issue): IssueSummary {
   const description = [...issue.description].slice(0, 2000).join('');

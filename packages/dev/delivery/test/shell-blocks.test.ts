@@ -39,6 +39,7 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'apps/identity/README.md' },
   { document: 'apps/issues/README.md' },
   { document: 'docs/issues/event-streams.md' },
+  { document: 'docs/issues/attachments.md' },
   { document: 'docs/identity/applications.md' },
   { document: 'docs/identity/sign-in.md' },
   { document: 'docs/identity/sign-out.md' },

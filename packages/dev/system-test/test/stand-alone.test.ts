@@ -192,6 +192,22 @@ describe('a service on its own, by the recipe in its README', () => {
     expect(linesOf(shell.output)).toBe(linesOf(shown));
   });
 
+  it('takes a file from curl and lists it, as the guide of files shows', async () => {
+    const [upload, list] = [0, 1].map((number) =>
+      shellBlock('docs/issues/attachments.md', 'With curl', number)
+        .replace('https://issues.example', `http://localhost:${ports.issues}`)
+        .replace('ISS-42', 'ISS-1'),
+    );
+    writeFileSync(join(secrets, 'shot.png'), 'bytes of a file');
+    const run = async (command = '') => {
+      const options = { cwd: secrets, env: { ...process.env, TOKEN: token } };
+      return JSON.parse((await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], options)).stdout);
+    };
+    const file = await run(upload);
+    expect(file).toMatchObject({ name: 'shot.png', size: 15, media_type: 'application/octet-stream' });
+    expect(await run(list)).toEqual([file]);
+  });
+
   // Without Debian's PostgreSQL there is no pg_dump of the server's version; programs in its place show the order of the steps.
   async function postgresTools(): Promise<string> {
     if (isOldest) return join(oldest, 'bin');

@@ -25,6 +25,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The operation whose path the request matched; set by `createApp`. */
     operation?: RoutedOperation;
+    /** The pace of a body that is a file, and the bytes that have arrived. They give it more time than other bodies have. */
+    pace?: { bytesPerSecond: number; arrived: number };
     /** Path parameters, decoded; set by Express. */
     params?: Record<string, string | string[]>;
     /** The path of the URL, without its query; set by Express. */

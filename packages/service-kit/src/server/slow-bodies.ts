@@ -1,13 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-declare module 'node:http' {
-  interface IncomingMessage {
-    /** The pace of a body that is a file, and the bytes that have arrived. They give it more time than other bodies have. */
-    pace?: { bytesPerSecond: number; arrived: number };
-  }
-}
-
 /**
  * Refuses requests whose bodies do not arrive in time. Node's own `requestTimeout` is the same for all requests, but a file may take
  * as long as its bytes arrive at a minimum speed.

@@ -42,6 +42,10 @@ export function describeActivity({ kind, field, old, new: next }: Activity): Act
       return { text: `added the label ${isolated(member(next, 'name'))}` };
     case 'label_removed':
       return { text: `removed the label ${isolated(member(old, 'name'))}` };
+    case 'attachment_added':
+      return { text: `added the file ${isolated(member(next, 'name'))}` };
+    case 'attachment_removed':
+      return { text: `deleted the file ${isolated(member(old, 'name'))}` };
     case 'sync_conflict':
       return { text: `kept the ${fieldName(field ?? '')} at a sync conflict`, ...texts(old, next) };
   }

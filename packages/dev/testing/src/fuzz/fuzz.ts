@@ -125,7 +125,8 @@ export class Fuzzer {
     const answer = await exchange(port, bytesOf(request), request.method);
     const operation: Operation | undefined = this.surface.find(request.method, request.target);
     this.#outcomes.add(`${operation?.operationId}: ${answer.status < 300 ? 'success' : 'refusal'}`);
-    if (operation !== undefined && answer.status < 300 && answer.body.length > 0) {
+    const isJson = answer.headers.get('content-type')?.includes('json');
+    if (operation !== undefined && answer.status < 300 && isJson === true && answer.body.length > 0) {
       this.#target.learn?.(operation.operationId, JSON.parse(answer.body.toString()));
     }
     return answer;
