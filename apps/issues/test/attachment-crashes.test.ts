@@ -43,7 +43,9 @@ beforeAll(async () => {
       RETURN NULL;
     END $$`);
   const pause = (step: Step, when: string, table: string, condition = 'true') =>
-    app.sql(`CREATE TRIGGER "pause_${step}" AFTER ${when} ON ${table} FOR EACH ROW WHEN (${condition}) EXECUTE FUNCTION pause_at('${step}')`);
+    app.sql(
+      `CREATE TRIGGER "pause_${step}" AFTER ${when} ON ${table} FOR EACH ROW WHEN (${condition}) EXECUTE FUNCTION pause_at('${step}')`,
+    );
   await pause('row', 'INSERT', 'attachments', `NEW.state = 'uploading'`);
   await pause('bytes', 'INSERT', 'attachment_chunks');
   await pause('stored', 'UPDATE', 'attachments', `NEW.state = 'stored' AND OLD.state = 'uploading'`);

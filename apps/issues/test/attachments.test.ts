@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { IssuesClient } from '@tessera/client/issues';
 import { type Attachment, attachmentBytesMax, attachmentSchema, commentSchema } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { publicBaseUrl } from './support/environment.ts';
 import {
@@ -377,6 +380,49 @@ describe('GET /api/v1/attachments/{id}/content/', () => {
       for (const path of [filePath(file), filePath(file, 'content/')])
         expectProblem(await person.get(path), 404, 'attachment_not_found');
     expectProblem(await app.http.get(filePath(file, 'content/')), 401, 'unauthorized');
+  });
+});
+
+describe('the client package', () => {
+  it('uploads and downloads with progress', async () => {
+    const client = new IssuesClient({ baseUrl: app.url, token: ann.token });
+    const issue = await createIssue(ann);
+    const bytes = randomBytes(3_000_000);
+    const sent: number[] = [];
+    const onProgress = (done: number, total: number) => {
+      expect(total).toBe(bytes.length);
+      sent.push(done);
+    };
+    const file = await client.upload('a.bin', bytes, { issue: issue.key, onProgress });
+    expect([sent.length > 1, sent.at(-1)]).toEqual([true, bytes.length]);
+    expect(await client.attachment(file.id)).toEqual(file);
+    expect(await client.attachments(issue.key)).toEqual([file]);
+    const received: number[] = [];
+    const blob = await client.download(file.id, { onProgress: (done) => received.push(done) });
+    expect(Buffer.from(await blob.arrayBuffer()).equals(bytes)).toBe(true);
+    expect([blob.type, received.at(-1)]).toEqual(['application/octet-stream', bytes.length]);
+    expect((await client.upload('b', new Blob(['b']))).size).toBe(1);
+    await client.deleteAttachment(file.id);
+    await expect(client.download(file.id)).rejects.toMatchObject({ code: 'attachment_not_found' });
+  });
+});
+
+describe('a client that stops in the middle of an upload', () => {
+  it('leaves nothing that is not deleted', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST ${attachmentsPath}?name=half HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.token}\r\nContent-Length: 600000\r\n\r\n`,
+    );
+    socket.write(Buffer.alloc(300_000));
+    const state = async () => (await app.sql(`SELECT state FROM attachments WHERE name = 'half'`))[0]?.state;
+    await eventually(state, (one) => one === 'uploading');
+    socket.destroy();
+    await eventually(state, (one) => one === 'deleted');
+    const [row] = await app.sql(
+      `SELECT due_at < now() + interval '11 minutes' AS soon FROM blob_deletions JOIN attachments USING (key) WHERE name = 'half'`,
+    );
+    expect(row).toEqual({ soon: true });
   });
 });
 

@@ -51,9 +51,11 @@ describe('the cleanup job', () => {
       webhook_deliveries: 0,
       events: 0,
       web_sessions: 0,
+      attachments: 0,
+      blob_deletions: 0,
       revoked_web_sessions: 0,
     });
-    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(7);
     expect(await app.sql('SELECT FROM notifications')).toHaveLength(7);

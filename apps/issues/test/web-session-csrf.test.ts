@@ -94,6 +94,43 @@ describe('cross-site requests below /app', () => {
     });
   });
 
+  it('may upload files of any type, only from the own origin with the header of the app', async () => {
+    for (const type of ['image/png', 'text/plain']) {
+      await forEachAttempt(async (attempt) => {
+        const isAllowed = comesFromApp(attempt) && attempt.marker === '1';
+        expect([attempt, await send('post', '/app/api/v1/attachments/?name=a', attempt, type)]).toEqual([
+          attempt,
+          isAllowed ? [201, undefined] : [403, 'cross_site_request'],
+        ]);
+      });
+    }
+  });
+
+  it('may show files in images of the own pages, and open one by its URL, without a header of the page', async () => {
+    const { body: file } = await app.http
+      .post('/app/api/v1/attachments/?name=a')
+      .set({ ...ownPage, Cookie: cookie, 'X-Tessera-User': user, 'Content-Type': 'image/png' })
+      .send('a file')
+      .expect(201);
+    const read = async (
+      headers: Record<string, string>,
+      part = 'content/',
+      method: 'get' | 'delete' = 'get',
+    ) => {
+      const request = app.http[method](`/app/api/v1/attachments/${file.id}/${part}`);
+      return (await request.set({ Cookie: cookie, ...headers })).status;
+    };
+    const opened = { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' };
+    expect(await read({ 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'no-cors' })).toBe(200);
+    expect(await read(opened)).toBe(200);
+    for (const site of ['same-site', 'cross-site'])
+      expect(await read({ 'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': 'navigate' })).toBe(403);
+    expect(await read({ 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'no-cors' })).toBe(403);
+    expect(await read(opened, '')).toBe(403);
+    expect(await read(opened, '', 'delete')).toBe(403);
+    expect((await app.http.get(`/app/api/v1/attachments/${file.id}/content/`).set(opened)).status).toBe(401);
+  });
+
   it('may delete only from the own origin with the header of the app', async () => {
     await forEachAttempt(async (attempt) => {
       const isAllowed = comesFromApp(attempt) && attempt.marker === '1';
