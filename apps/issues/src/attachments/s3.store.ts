@@ -123,6 +123,7 @@ class Patience {
   readonly #controller = new AbortController();
   readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
 
   constructor(ms: number) {
     this.#ms = ms;
@@ -141,10 +142,12 @@ class Patience {
   /** This process waits for the store. */
   resume(): void {
     clearTimeout(this.#timer);
+    if (this.#isOver) return;
     this.#timer = setTimeout(() => this.#controller.abort(new Error('the store took too long')), this.#ms);
   }
 
   end(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     // A response that is not read to its end closes its connection.
     this.#controller.abort();

@@ -23,6 +23,9 @@ export async function* incomingBytes(
     }
   } catch {
     throw clientDisconnected();
+  } finally {
+    // The rest of a body that is refused is dropped; the connection may have another request after it.
+    if (!request.readableEnded) request.resume();
   }
 }
 
