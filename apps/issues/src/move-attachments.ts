@@ -1,4 +1,5 @@
 import { createLogger, runCommandLine, UsageError } from '@tessera/service-kit';
+import { AttachmentMoveRepository } from './attachments/attachment-move.repository.ts';
 import { AttachmentMove } from './attachments/attachment-move.ts';
 import { storeNames, storeOf } from './attachments/blob-store.ts';
 import { createStores } from './attachments/create-stores.ts';
@@ -34,7 +35,7 @@ async function moveTo(to: string | undefined): Promise<number> {
     const target = storeOf(stores, name);
     await target.check();
     const move = new AttachmentMove({
-      database: main.database,
+      repository: new AttachmentMoveRepository(main.database),
       stores,
       onMoved: (count) => {
         if (count % 100 === 0) process.stdout.write(`issues: ${count} files moved\n`);

@@ -236,7 +236,7 @@ describe('attachments:move', () => {
       { code: 0, output: expect.stringMatching(/^issues: \d+ files moved to database\n$/) },
     ]);
     const again = await move('--to', 's3');
-    expect(again.code).toBe(0);
+    expect(again).toMatchObject({ code: 0 });
     expect(await app.sql(`SELECT FROM attachments WHERE state = 'stored' AND store = 'database'`)).toEqual(
       [],
     );

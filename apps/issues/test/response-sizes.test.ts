@@ -158,7 +158,7 @@ async function createLargestIssue(): Promise<{ id: string }> {
 async function addComments(issue: string, count: number): Promise<void> {
   await app.sql(
     `INSERT INTO comments (id, issue_id, body, author_id, created_at)
-     SELECT gen_random_uuid(), $1, CASE n WHEN $3 THEN repeat(chr(1), 30000) ELSE repeat('🖨', 65000) END, $2,
+     SELECT gen_random_uuid(), $1, CASE n WHEN $3 THEN repeat(chr(1), 26000) ELSE repeat('🖨', 65000) END, $2,
             now() + n * interval '1 millisecond'
        FROM generate_series(1, $3) n`,
     [issue, staff.id, count],

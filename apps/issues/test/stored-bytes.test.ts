@@ -113,15 +113,6 @@ const writes: Write[] = [
       count % 2 === 0 ? ann.put(issuePath(changed, 'watch/')) : ann.delete(issuePath(changed, 'watch/')),
   },
   {
-    // The bytes have quotas of their own.
-    operation: 'uploadAttachment and deleteAttachment',
-    send: async (_, count) => {
-      if (count % 2 === 0) return sendFile(ann, Buffer.alloc(1), noise(255), `&issue=${changed.id}`);
-      const { body } = await ann.get(issuePath(changed, 'attachments/')).expect(200);
-      return ann.delete(filePath(body[0]));
-    },
-  },
-  {
     operation: 'putRelation and deleteRelation',
     send: async (_, count) => {
       const path = issuePath(wordy, 'relations/');
@@ -150,6 +141,15 @@ const writes: Write[] = [
           link(`${count}-${place}`),
         ),
       }),
+  },
+  {
+    // The bytes have quotas of their own.
+    operation: 'uploadAttachment and deleteAttachment',
+    send: async (_, count) => {
+      if (count % 2 === 0) return sendFile(ann, Buffer.alloc(1), noise(255), `&issue=${changed.id}`);
+      const { body } = await ann.get(issuePath(changed, 'attachments/')).expect(200);
+      return ann.delete(filePath(body[0]));
+    },
   },
 ];
 

@@ -51,7 +51,7 @@ export class S3Store implements BlobStore {
       const response = await this.#send(key, watch, {
         method: 'PUT',
         headers: { 'Content-Length': String(size) },
-        body: size === 0 ? '' : ReadableStream.from(source()),
+        ...(size === 0 ? { body: '' } : { body: ReadableStream.from(source()), duplex: 'half' }),
       });
       await this.#assertOk(response, [200]);
     } catch (error) {
@@ -95,15 +95,18 @@ export class S3Store implements BlobStore {
   async check(): Promise<void> {
     const watch = new Patience(this.#patienceMs);
     try {
-      await this.#assertOk(await this.#send('?list-type=2&max-keys=1', watch, { method: 'GET' }), [200]);
+      await this.#assertOk(await this.#send('', watch, { method: 'HEAD' }), [200]);
     } finally {
       watch.end();
     }
   }
 
-  async #send(path: string, { signal }: Patience, init: RequestInit): Promise<Response> {
-    const separator = path.startsWith('?') ? '' : '/';
-    return this.#client.fetch(`${this.#bucket}${separator}${path}`, { ...init, redirect: 'error', signal });
+  async #send(key: string, { signal }: Patience, init: RequestInit): Promise<Response> {
+    return this.#client.fetch(`${this.#bucket}${key === '' ? '' : '/'}${key}`, {
+      ...init,
+      redirect: 'error',
+      signal,
+    });
   }
 
   // The body of an error names the bucket and the key, but no secret.
