@@ -372,7 +372,7 @@ describe('the header of a picture', () => {
       expect(readPicture(Buffer.from(other))).toBeUndefined();
   });
 
-  it('never throws, loops or reads far, whatever the bytes are', () => {
+  it('never throws, loops or reads far, with any bytes', () => {
     const valid = [...Object.values(pictures), lossless, lossy];
     const broken = fc
       .tuple(
