@@ -21,7 +21,7 @@ const bytesMax = 25 * 1024 * 1024;
 export function sending(file: Blob, onProgress: OnProgress | undefined): Transfer {
   const type = { 'Content-Type': 'application/octet-stream' };
   return {
-    furtherMs: file.size / bytesPerMs,
+    furtherMs: Math.ceil(file.size / bytesPerMs),
     send: (headers) => {
       // Browsers send streams over some connections only, and tell no progress of anything else.
       if (onProgress === undefined || 'XMLHttpRequest' in globalThis)
@@ -40,7 +40,7 @@ export function sending(file: Blob, onProgress: OnProgress | undefined): Transfe
 /** Receives a file as a blob with its type. */
 export function receiving(onProgress: OnProgress | undefined): Transfer {
   return {
-    furtherMs: bytesMax / bytesPerMs,
+    furtherMs: Math.ceil(bytesMax / bytesPerMs),
     receive: async ({ body, headers }) => {
       const total = Number(headers.get('Content-Length'));
       const type = headers.get('Content-Type') ?? '';

@@ -131,6 +131,7 @@ const members: Readonly<Record<string, string>> = {
   attempt_count: 'The number of attempts so far.',
   aud: 'The audience of the token.',
   at: 'When it was.',
+  attachment_id: 'The id of the file.',
   audiences:
     'The audiences of its access tokens, the usual one first. Without one, they are for the user information only; a token for `tessera` has all rights of the person at issues.',
   author: 'The person who wrote the comment.',
