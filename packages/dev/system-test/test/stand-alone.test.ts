@@ -201,7 +201,9 @@ describe('a service on its own, by the recipe in its README', () => {
     writeFileSync(join(secrets, 'shot.png'), 'bytes of a file');
     const run = async (command = '') => {
       const options = { cwd: secrets, env: { ...process.env, TOKEN: token } };
-      return JSON.parse((await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], options)).stdout);
+      return JSON.parse(
+        (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], options)).stdout,
+      );
     };
     const file = await run(upload);
     expect(file).toMatchObject({ name: 'shot.png', size: 15, media_type: 'application/octet-stream' });
