@@ -15,6 +15,7 @@ export interface Transfer {
 
 // The service refuses slower transfers.
 const bytesPerMs = 16;
+const partBytes = 64 * 1024;
 const bytesMax = 25 * 1024 * 1024;
 
 /** Sends a file. Each attempt sends it from its beginning. */
@@ -26,7 +27,7 @@ export function sending(file: Blob, onProgress: OnProgress | undefined): Transfe
       // Browsers send streams over some connections only, and tell no progress of anything else.
       if (onProgress === undefined || 'XMLHttpRequest' in globalThis)
         return { headers: { ...headers, ...type }, body: file };
-      const body = file.stream().pipeThrough(counting(file.size, onProgress));
+      const body = inParts(file).pipeThrough(counting(file.size, onProgress));
       const init = {
         headers: { ...headers, ...type, 'Content-Length': `${file.size}` },
         body,
@@ -55,6 +56,19 @@ export async function digestHeader(file: Blob): Promise<Record<string, string>> 
   if (crypto.subtle === undefined) return {};
   const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
   return { 'Repr-Digest': `sha-256=:${btoa(String.fromCharCode(...new Uint8Array(digest)))}:` };
+}
+
+// The stream of a blob may be one part.
+function inParts(file: Blob): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let from = 0;
+  return new ReadableStream({
+    pull: async (controller) => {
+      if (from >= file.size) return controller.close();
+      const part = file.slice(from, from + partBytes);
+      from += partBytes;
+      controller.enqueue(new Uint8Array(await part.arrayBuffer()));
+    },
+  });
 }
 
 function counting(total: number, onProgress: OnProgress) {

@@ -218,8 +218,9 @@ function hasValidHost({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
 // The handler of an operation with a body starts when the body is complete; until then an error can be sent.
 function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
   const { req: request } = response;
+  const { body, upload } = request.operation ?? {};
   const isReadingBody =
-    !request.complete && (request.readableFlowing === true || request.operation?.body !== undefined);
+    !request.complete && (request.readableFlowing === true || body !== undefined || upload !== undefined);
   return response.headersSent || (isOfKnownLength(request) && !isReadingBody);
 }
 
