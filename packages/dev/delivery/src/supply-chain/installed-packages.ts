@@ -21,7 +21,13 @@ const manifestSchema = z.object({
   // A string; in old packages an object or a list of objects.
   license: z.union([z.string(), z.object({ type: z.string() }).transform(({ type }) => type)]).optional(),
   licenses: z.array(z.object({ type: z.string() })).optional(),
-  scripts: z.record(z.string(), z.string()).optional(),
+  // npm runs none of a list, which an old package has.
+  scripts: z
+    .union([
+      z.record(z.string(), z.string()),
+      z.array(z.string()).transform((): Record<string, string> => ({})),
+    ])
+    .optional(),
   optionalDependencies: z.record(z.string(), z.string()).optional(),
 });
 
