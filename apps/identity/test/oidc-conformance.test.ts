@@ -39,7 +39,11 @@ beforeAll(async () => {
   person = { email: identity.email, password };
   ({ browser } = await signInFor(app, client, person));
 });
-afterAll(() => app.close());
+const results: string[] = [];
+afterAll(async () => {
+  process.stdout.write(`Modules of the conformance suite:\n${results.map((line) => `  ${line}\n`).join('')}`);
+  await app.close();
+});
 
 const open = (overrides: Record<string, string | undefined> = {}, by = browser) =>
   by.get('/oidc/authorize', authorizationOf(client, aVerifier().challenge, overrides));
@@ -289,11 +293,20 @@ describe.each([
   ['Basic OP', basicOp],
   ['Config OP', configOp],
   ['RP-initiated logout', logoutOp],
-])('%s', (_profile, modules) => {
-  it.each(Object.entries(modules))('%s', async (_name, run) => run());
+])('%s', (profile, modules) => {
+  it.each(Object.entries(modules))('%s', async (name, run) => {
+    let result = 'failed';
+    try {
+      await run();
+      result = 'passed';
+    } finally {
+      results.push(`${profile}, ${name}: ${result}`);
+    }
+  });
 });
 
-it.each(notApplicable)('%s does not apply: %s', async (_module, _reason, member, value) => {
+it.each(notApplicable)('%s does not apply: %s', async (module, reason, member, value) => {
+  results.push(`${module}: does not apply, ${reason}`);
   const { body } = await app.http.get('/oidc/.well-known/openid-configuration');
   expect(body[member]).toEqual(value);
 });
