@@ -12,12 +12,12 @@ import './support/response-guard.ts';
 const api = Object.entries(issuesPaths).filter(
   ([id, line]) => line.includes(' /api/v1/') && id !== 'takeWebhook',
 );
-// Asks who the page is, or signs in.
-const open = ['getSession', 'startSession'];
+// Asks who the page is, signs in, or is the address of an image, whose request has no header of the page.
+const open = ['getSession', 'startSession', 'getAttachmentContent'];
 const operations = [
   ...api.map(([id, line]) => [id, line.replace(' ', ' /app')] as const),
-  ...Object.entries(webSessionPaths).filter(([id]) => !open.includes(id)),
-];
+  ...Object.entries(webSessionPaths),
+].filter(([id]) => !open.includes(id));
 
 let identity: IdentityService;
 let app: TestApp;
@@ -90,6 +90,16 @@ describe('a page whose browser has the session of another person', () => {
       browser.user = undefined;
       expectProblem(await browser.get(`${stream}${query}`), 409, 'other_user');
     }
+  });
+
+  it('shows an image that the session may read', async () => {
+    const content = `/app/api/v1/attachments/${randomUUID()}/content/`;
+    expectProblem(await page.get(content), 404, 'attachment_not_found');
+    const png = Buffer.from('89504e470d0a1a0a', 'hex');
+    const name = '/app/api/v1/attachments/?name=shot.png';
+    const file = await bob.send('post', name, png).set('Content-Type', 'application/octet-stream');
+    expect(file.status).toBe(201);
+    expect((await page.get(`/app/api/v1/attachments/${file.body.id}/content/`)).status).toBe(200);
   });
 
   it('is told so when it asks for its session, and learns the person only if it has none', async () => {

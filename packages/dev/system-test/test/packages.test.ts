@@ -136,6 +136,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     const modules = {
       client: [
         'event-feed',
+        'file-transfer',
         'issues',
         'problem-error',
         'response-problem',
