@@ -193,10 +193,11 @@ describe('a service on its own, by the recipe in its README', () => {
   });
 
   it('takes a file from curl and lists it, as the guide of files shows', async () => {
-    const [upload, list] = [0, 1].map((number) =>
-      shellBlock('docs/issues/attachments.md', 'With curl', number)
-        .replace('https://issues.example', `http://localhost:${ports.issues}`)
-        .replace('ISS-42', 'ISS-1'),
+    const [upload, list] = [
+      shellBlock('docs/issues/attachments.md', 'With curl', 0),
+      shellBlock('docs/issues/attachments.md', 'With curl', 1),
+    ].map((block) =>
+      block.replace('https://issues.example', `http://localhost:${ports.issues}`).replace('ISS-42', 'ISS-1'),
     );
     writeFileSync(join(secrets, 'shot.png'), 'bytes of a file');
     const run = async (command = '') => {
