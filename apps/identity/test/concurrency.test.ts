@@ -94,6 +94,7 @@ describe('two processes on one database', () => {
         .set('X-Service-Token', serviceToken)
         .send({ email: `${names.pop() ?? 'bob'}@${anEmail().split('@')[0]}.example`, password: aPassword() }),
     );
+    expect(answers.filter(({ status }) => status !== 201).map(({ body }) => body)).toEqual([]);
     const usernames = answers.map(({ body }) => String(body.username).toLowerCase());
     expect(new Set(usernames).size).toBe(40);
     expect(usernames.filter((name) => !/^bob(-\d+){0,2}$/.test(name))).toEqual([]);

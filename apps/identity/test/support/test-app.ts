@@ -24,6 +24,7 @@ export function testEnvironment(databaseUrl: string, overrides: Record<string, s
     SERVICE_TOKEN: serviceToken,
     JWT_ISSUER: issuer,
     BCRYPT_COST: '4',
+    HASH_QUEUE_TIMEOUT_MS: '60000',
     LOG_LEVEL: 'debug',
     JANITOR_INTERVAL_SECONDS: '0',
     ...overrides,
