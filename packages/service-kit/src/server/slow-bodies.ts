@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 export class SlowBodies {
   readonly #timeoutMs: number;
   readonly #refuse: (error: NodeJS.ErrnoException, socket: Socket) => void;
-  /** When each request began whose body is not complete. */
-  readonly #startedAt = new Map<IncomingMessage, number>();
+  /** Requests whose bodies are not complete. Weak: a refused one must not keep its bytes until its connection has closed. */
+  readonly #pending = new Set<{ request: WeakRef<IncomingMessage>; startedAt: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number, refuse: (error: NodeJS.ErrnoException, socket: Socket) => void) {
@@ -20,8 +20,9 @@ export class SlowBodies {
   watch(request: IncomingMessage): void {
     const { headers } = request;
     if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
-    this.#startedAt.set(request, performance.now());
-    const end = () => this.#startedAt.delete(request);
+    const pending = { request: new WeakRef(request), startedAt: performance.now() };
+    this.#pending.add(pending);
+    const end = () => this.#pending.delete(pending);
     request.once('end', end);
     request.once('close', end);
     this.#timer ??= setInterval(() => this.#check(), Math.min(2_000, this.#timeoutMs / 4)).unref();
@@ -29,16 +30,22 @@ export class SlowBodies {
 
   #check(): void {
     const now = performance.now();
-    for (const [request, startedAt] of this.#startedAt) {
+    for (const pending of this.#pending) {
+      const request = pending.request.deref();
+      if (request === undefined) {
+        this.#pending.delete(pending);
+        continue;
+      }
+      const { startedAt } = pending;
       const { pace, complete, socket } = request;
       const earned = pace === undefined ? 0 : (pace.arrived / pace.bytesPerSecond) * 1_000;
       if (!complete && now - startedAt <= this.#timeoutMs + earned) continue;
-      this.#startedAt.delete(request);
+      this.#pending.delete(pending);
       if (complete || socket.destroyed) continue;
       const error = new Error('Request timeout');
       this.#refuse(Object.assign(error, { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
     }
-    if (this.#startedAt.size > 0) return;
+    if (this.#pending.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
