@@ -26,7 +26,7 @@ beforeAll(async () => {
     (request, response) => {
       if (request.url === '/begun') {
         response.writeHead(200).write('the first half, ');
-        setTimeout(() => response.end('the second half'), 100);
+        server.once('clientError', () => response.end('the second half'));
       } else request.resume().on('end', () => response.end('ok'));
     },
     logger,
