@@ -4,6 +4,7 @@ import type { Attachment } from '@tessera/contracts';
 import { eventually } from '@tessera/stack/eventually';
 import { fuzzSettings } from '@tessera/testing/fuzz';
 import fc from 'fast-check';
+import pg from 'pg';
 import { filePath, readFileOf, sendFile, storedFaults, uploadFile } from './support/files.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { startIssuesService } from './support/issues-service.ts';
@@ -29,16 +30,22 @@ interface Round {
 let s3: S3Server;
 let app: TestApp;
 let ann: TestPerson;
+/** Holds the lock for which a step waits until its process has died. */
+const pauseLock = 39_000;
+let holder: pg.Client;
 beforeAll(async () => {
   s3 = await startS3Server();
   app = await startTestApp(s3.environment);
   ann = await aPerson(app);
+  holder = new pg.Client({ connectionString: app.databaseUrl });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock($1)', [pauseLock]);
   await app.sql(`
     CREATE TABLE pauses (step text PRIMARY KEY);
     CREATE FUNCTION pause_at() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF EXISTS (SELECT FROM pauses WHERE step = TG_ARGV[0]) THEN
-        PERFORM pg_sleep(30);
+        PERFORM pg_advisory_xact_lock_shared(${pauseLock});
       END IF;
       RETURN NULL;
     END $$`);
@@ -54,9 +61,12 @@ beforeAll(async () => {
   await pause('row deleted', 'DELETE', 'blob_deletions', 'OLD.attempts > 0');
 });
 afterAll(async () => {
+  await holder.end();
   await app.close();
   await s3.close();
 });
+
+const paused = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = ${pauseLock} AND NOT granted`;
 
 /** The files that were acknowledged, with their bytes, and those whose deletion was acknowledged. */
 const files = new Map<string, Buffer>();
@@ -90,7 +100,7 @@ async function run({ step, store, fault, size }: Round): Promise<void> {
     await doomed.ended;
   } finally {
     await app.sql('DELETE FROM pauses');
-    await app.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+    await app.sql(`SELECT pg_terminate_backend(pid) FROM (${paused}) waiting`);
     s3.setFaults(() => undefined);
     doomed.kill();
     await doomed.ended;
@@ -114,7 +124,7 @@ async function remove(person: TestPerson, file: Attachment): Promise<void> {
 async function untilPaused(): Promise<void> {
   await eventually(
     () =>
-      app.sql(`SELECT pid::text FROM pg_stat_activity WHERE wait_event = 'PgSleep'
+      app.sql(`SELECT pid::text FROM (${paused}) waiting
                UNION SELECT key::text FROM blob_deletions WHERE last_error IS NOT NULL`),
     (rows) => rows.length > 0,
   );
