@@ -47,7 +47,7 @@ await postgres.stop();
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function measure({ name, request, indexes, buffers }: PlanCase): Promise<number> {
-  const plan = await explain(client, pageStatement(request, syncedWith));
+  const plan = await explain(client, pageStatement(request, syncedWith, request.scope));
   const find = () => lists.find({ request, page: undefined, url: 'http://issues.test/' });
   const startedAt = performance.now();
   for (let round = 0; round < rounds; round += 1) {

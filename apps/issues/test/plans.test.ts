@@ -47,7 +47,7 @@ afterAll(async () => {
 
 describe(`among ${count} issues`, () => {
   it.each(planCases(count))('$name is found by an index', async ({ request, indexes, buffers }) => {
-    const plan = await explain(client, pageStatement(request, syncedWith));
+    const plan = await explain(client, pageStatement(request, syncedWith, request.scope));
     expect(plan.tableScans).toBe(0);
     expect(indexes).toContain(plan.indexes.find((index) => indexes.includes(index)));
     expect(plan.buffers).toBeLessThanOrEqual(buffers);
@@ -156,7 +156,7 @@ describe(`among ${count} issues`, () => {
           const conditions = Prisma.join(filterConditions(request), ' AND ');
           const all = Prisma.sql`SELECT i.id FROM issues i WHERE ${conditions} ORDER BY ${orderBy(sort)}`;
           const { rows } = await client.query<{ id: string }>({ text: all.text, values: all.values });
-          const plan = await explain(client, pageStatement(request, syncedWith));
+          const plan = await explain(client, pageStatement(request, syncedWith, request.scope));
           expect([field, plan.tableScans, Math.max(buffers, plan.buffers)]).toEqual([field, 0, buffers]);
           const { total, isWhole } = await find(request);
           if (isWhole) expect([field, total]).toEqual([field, rows.length]);

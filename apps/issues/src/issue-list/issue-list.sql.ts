@@ -45,7 +45,7 @@ interface Found {
 export function pageStatement(
   asked: IssueListRequest,
   tracker: TrackerIdentity | undefined,
-  readerScope: ReadScope = asked.scope,
+  readerScope: ReadScope,
 ): Sql {
   const isSearch = asked.filters.search !== undefined;
   const order = orderOf(asked);
