@@ -191,6 +191,18 @@ describe('the board', () => {
     await mark.waitFor({ state: 'detached' });
   });
 
+  it('makes an issue in a column, and stays', async () => {
+    const page = await web.openAs(ada, '/board');
+    await page.getByRole('button', { name: 'New issue in In progress' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New issue in In progress' });
+    await dialog.getByLabel('Title').fill('Begun at once');
+    await page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await card(page, 'In progress', 'Begun at once').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/board');
+    expect(await page.getByRole('button', { name: 'New issue in Reopened' }).count()).toBe(0);
+  });
+
   it('shows what others move and create at once', async () => {
     const page = await web.openAs(ada, '/board');
     await page.getByRole('heading', { name: 'Board' }).waitFor();

@@ -9,7 +9,7 @@ import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { BlockedMark, DueMark } from '../people/due-date.tsx';
 import { rowClicks } from '../quick-change/selection.ts';
-import { CommentIcon, LabelMark, LockMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { CommentIcon, LabelMark, LockMark, PlusIcon, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
 interface ColumnProps {
   status: IssueStatus;
@@ -26,6 +26,7 @@ interface ColumnProps {
   onSelect: (key: string, isRange: boolean) => void;
   /** The user chooses another column by the keyboard. */
   onMove: (key: string) => void;
+  onNew: () => void;
 }
 
 export function BoardColumn(props: ColumnProps) {
@@ -92,6 +93,12 @@ export function BoardColumn(props: ColumnProps) {
           {count?.is_capped === true && '+'}
           <span className="visually-hidden">{total === 1 ? ' issue' : ' issues'}</span>
         </span>
+        {/* No issue begins as a reopened one. */}
+        {status !== 'REOPENED' && (
+          <button type="button" className="quiet" aria-label={`New issue in ${name}`} onClick={props.onNew}>
+            <PlusIcon />
+          </button>
+        )}
       </header>
       {isClosed && <p className="column-note">Not from {dragged.status.toLowerCase().replace('_', ' ')}</p>}
       {list.isError && (

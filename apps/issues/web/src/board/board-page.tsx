@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
-import { IssuePeek } from '../issue/parts.ts';
+import { CreateDialog, IssuePeek } from '../issue/parts.ts';
 import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
@@ -49,6 +49,8 @@ export function BoardPage() {
     const column = [...rows.values()].find((one) => peekedRow !== undefined && one.includes(peekedRow)) ?? [];
     setPeeked((now) => column[column.findIndex(({ key }) => key === now) + by]?.key ?? now);
   };
+  const [newIn, setNewIn] = useState<IssueRow['status']>();
+  const typed = useRef('');
   const quick = useQuickChanges(issues, () => (selected.size > 0 ? [...selected] : focused()));
   /** The issue that was selected last: a range begins there. */
   const anchor = useRef<string>(undefined);
@@ -120,11 +122,20 @@ export function BoardPage() {
             onRows={(issues) => setRows((known) => new Map(known).set(status, issues))}
             onDrop={(issue) => void change([issue], { status })}
             onSelect={toggle}
+            onNew={() => setNewIn(status)}
             onMove={(key) => quick.open('status', [key])}
           />
         ))}
       </section>
       {quick.dialog}
+      {newIn !== undefined && (
+        <CreateDialog
+          typed={typed}
+          status={newIn}
+          onClose={() => setNewIn(undefined)}
+          onReopen={() => setNewIn(newIn)}
+        />
+      )}
       {peekedRow !== undefined && (
         <IssuePeek row={peekedRow} onMove={peekOn} onClose={() => setPeeked(undefined)} />
       )}

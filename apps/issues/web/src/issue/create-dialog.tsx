@@ -1,14 +1,14 @@
 import '../styles/create.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
-import type { IssuePriority } from '@tessera/contracts';
+import type { IssuePriority, IssueStatus } from '@tessera/contracts';
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery, projectsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
-import { priorities, priorityNames } from '../messages.ts';
+import { priorities, priorityNames, statusNames } from '../messages.ts';
 import { DueField } from '../people/due-field.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
@@ -19,6 +19,7 @@ import { visibilityTexts } from '../projects/visibility.ts';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
+import { notify, notifyDone } from '../shell/toasts.tsx';
 import { isTooLong, TitleField } from './title-field.tsx';
 
 interface Form {
@@ -51,11 +52,13 @@ export interface CreateDialogProps {
   /** The title as far as the user has typed it before the dialog was loaded. */
   typed: RefObject<string>;
   onClose: () => void;
+  /** That of a column: the new issue is shown there. Without it, the issue is opened. */
+  status?: IssueStatus;
   /** The discarded draft is back. */
   onReopen: () => void;
 }
 
-export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
+export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const { data: labels = [] } = useQuery(labelsQuery);
@@ -112,7 +115,14 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
       void client.invalidateQueries({ queryKey: ['issues'] });
       onClose();
-      await navigate({ to: '/issues/$key', params: { key: issue.key } });
+      if (status === undefined) return await navigate({ to: '/issues/$key', params: { key: issue.key } });
+      if (status !== issue.status)
+        await call('changeIssueStatus', {
+          params: { id: issue.key },
+          body: { status, version: issue.version },
+        }).catch(() => notify(`${issue.key} is open: its status was not changed.`));
+      void client.invalidateQueries({ queryKey: ['issues'] });
+      notifyDone(`${issue.key} created`);
     } catch (error) {
       setProblem(notCreated('The issue', 'created', error));
       setBusy(false);
@@ -120,7 +130,11 @@ export function CreateDialog({ typed, onClose, onReopen }: CreateDialogProps) {
   };
 
   return (
-    <Dialog title="New issue" onClose={onClose} isWide>
+    <Dialog
+      title={status === undefined ? 'New issue' : `New issue in ${statusNames[status]}`}
+      onClose={onClose}
+      isWide
+    >
       <form
         className="create-form"
         onSubmit={(event) => void submit(event)}
