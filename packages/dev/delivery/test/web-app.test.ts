@@ -108,7 +108,9 @@ describe('the ingress of the web app', () => {
   it('leaves the headers of the pages as they are', () => {
     expect(Object.keys(ingress.metadata.annotations ?? {}).sort()).toEqual([
       'cert-manager.io/cluster-issuer',
+      'nginx.ingress.kubernetes.io/proxy-body-size',
       'nginx.ingress.kubernetes.io/proxy-next-upstream',
+      'nginx.ingress.kubernetes.io/proxy-request-buffering',
       'nginx.ingress.kubernetes.io/ssl-redirect',
     ]);
     const [, list = ''] = /^const pagePolicy = \[(.*?)\]\.join/ms.exec(source) ?? [];

@@ -43,7 +43,7 @@ function placesOf(manifest: Manifest): Place[] {
       ];
     case 'Ingress':
       return [
-        place('/metadata/annotations', 'ingress.annotations'),
+        place('/metadata/annotations', `${service}.ingress.annotations`),
         place('/spec/ingressClassName', 'ingress.className'),
         place('/spec/rules/0/host', `${service}.host`),
         place('/spec/tls/0/hosts/0', `${service}.host`),
