@@ -191,6 +191,32 @@ describe('the board', () => {
     await mark.waitFor({ state: 'detached' });
   });
 
+  it('keeps a card in its new column when what was read before the move arrives, and so the focus', async () => {
+    const { key } = await ada.api.create({ title: 'Moved by a key' });
+    const page = await web.openAs(ada, '/board');
+    await card(page, 'Open', 'Moved by a key').focus();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`**/${key}/status/`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.keyboard.press('s');
+    await page.getByRole('option', { name: 'In progress' }).click();
+    await card(page, 'In progress', 'Moved by a key').and(page.locator(':focus')).waitFor();
+    const isRead = (url: string) => url.includes(`id=${key}`) && !url.includes('status=');
+    const read = page.waitForResponse((response) => isRead(response.url()));
+    await bob.api.addComment(key, 'Any news?');
+    await (await read).finished();
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    expect(await card(page, 'Open', 'Moved by a key').count()).toBe(0);
+    expect(await card(page, 'In progress', 'Moved by a key').and(page.locator(':focus')).count()).toBe(1);
+    release();
+    await card(page, 'In progress', 'Moved by a key').and(page.locator(':focus')).waitFor();
+  });
+
   it('makes an issue in a column, and stays', async () => {
     const page = await web.openAs(ada, '/board');
     await page.getByRole('button', { name: 'New issue in In progress' }).click();

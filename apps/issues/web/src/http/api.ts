@@ -2,6 +2,7 @@ import type { IssueField, ListableIssue, User } from '@tessera/contracts';
 import type { RequestOf, ResultOf } from '@tessera/contracts/requests';
 import { announceSignIn, belongTo } from '../sign-in/session-gate.ts';
 import { nextCursor, type OperationId, type Reply, type RequestOptions, request } from './http.ts';
+import { withOwnRows } from './own-changes.ts';
 
 /** Calls an operation and returns the body of its response. */
 export async function call<Id extends OperationId>(
@@ -78,7 +79,19 @@ export interface RowPage extends Page<IssueRow> {
 
 export type IssueQuery = NonNullable<RequestOf<'listIssues'>['query']>;
 
+/** Reads a page of a list, with the changes of this tab that are being saved. */
 export async function listIssues(
+  filters: IssueQuery,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<RowPage> {
+  const startedAt = performance.now();
+  const page = await readIssues(filters, cursor, signal);
+  return { ...page, items: withOwnRows(cursor === undefined ? filters : {}, page.items, startedAt) };
+}
+
+/** Reads a page of a list as the service has it. */
+export async function readIssues(
   filters: IssueQuery,
   cursor: string | undefined,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
 import type { Issue } from '@tessera/contracts';
+import type { IssueQuery, IssueRow } from './api.ts';
 import { HttpError } from './http.ts';
 
 let last: Promise<unknown> = Promise.resolve();
@@ -28,4 +29,55 @@ export function ownVersion(key: string, version: number): number {
 export function conflictingIssue(error: unknown): Issue | undefined {
   if (!(error instanceof HttpError) || error.code !== 'version_conflict') return undefined;
   return error.body.issue as Issue;
+}
+
+interface OwnRow {
+  row: IssueRow;
+  /** When the service had answered; undefined until then. */
+  savedAt?: number;
+  /** The queries of the lists in which the change has put the row. */
+  lists: ReadonlySet<string>;
+}
+
+const ownRows = new Map<string, OwnRow>();
+const listOf = (query: object) => JSON.stringify(query);
+const ownRowsMax = 1_000;
+
+/** Remembers rows as the user has changed them, or as the service has answered. */
+export function noteOwnRows(rows: Iterable<IssueRow>, isSaved: boolean): void {
+  if (ownRows.size > ownRowsMax) ownRows.clear();
+  for (const row of rows) {
+    const lists = ownRows.get(row.key)?.lists ?? new Set<string>();
+    ownRows.set(row.key, { row, lists, ...(isSaved && { savedAt: performance.now() }) });
+  }
+}
+
+/** The row as the service has answered to a change before, if that is newer: the next change keeps it. */
+export function newestRow(row: IssueRow): IssueRow {
+  const own = ownRows.get(row.key);
+  return own?.savedAt !== undefined && own.row.updated_at >= row.updated_at ? own.row : row;
+}
+
+/** A change has put a row into a list. */
+export function noteArrival(key: string, query: object): void {
+  const own = ownRows.get(key);
+  if (own !== undefined) ownRows.set(key, { ...own, lists: new Set([...own.lists, listOf(query)]) });
+}
+
+/**
+ * The rows of a list with the user's changes that a read does not know, because it began before they were saved: a card must not
+ * go back to its former column, and with it the next key.
+ * @param startedAt the time at which the read began, as `performance.now()` tells it
+ */
+export function withOwnRows(query: IssueQuery, read: readonly IssueRow[], startedAt: number): IssueRow[] {
+  const isNews = ({ savedAt = Number.POSITIVE_INFINITY }: OwnRow) => savedAt >= startedAt;
+  const known = read.map((row) => {
+    const own = ownRows.get(row.key);
+    return own !== undefined && isNews(own) ? own.row : row;
+  });
+  const list = listOf(query);
+  const arrived = [...ownRows.values()].filter(
+    (own) => own.lists.has(list) && isNews(own) && read.every(({ key }) => key !== own.row.key),
+  );
+  return [...arrived.map(({ row }) => row), ...known];
 }

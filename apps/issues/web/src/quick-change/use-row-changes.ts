@@ -1,10 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { BulkChange } from '@tessera/client/issues';
 import type { Issue, IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
-import { call, type IssueRow, listIssues } from '../http/api.ts';
+import { call, type IssueRow, readIssues } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
-import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
+import {
+  conflictingIssue,
+  inOrder,
+  newestRow,
+  noteArrival,
+  noteOwnChange,
+  noteOwnRows,
+  ownVersion,
+} from '../http/own-changes.ts';
 import { issueQuery, refreshParts } from '../http/queries.ts';
 import { formatNumber } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -29,45 +37,33 @@ const reasons: Readonly<Record<string, string>> = {
 };
 const maxIds = 100;
 
-// While it is the last change, no other one needs the rows below.
-let latest: Promise<void> | undefined;
-/** The rows that the service has answered to the changes that others wait for. */
-const answered = new Map<string, IssueRow>();
-
 /**
  * Changes the rows of lists: shown at once, undone with the reason if the service refuses. A field of one issue is changed only
  * if no other person has changed this field since it was read; a change of several issues does not compare.
  */
 export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) => Promise<void> {
   const client = useQueryClient();
-  const show = (rows: ReadonlyMap<string, IssueRow>) => {
+  const show = (rows: ReadonlyMap<string, IssueRow>, isSaved = false) => {
+    noteOwnRows(rows.values(), isSaved);
     for (const queryKey of shownLists(client)) {
       patchRows(client, queryKey, (row) => rows.get(row.key) ?? row);
       // The column of a board to which an issue moves. A column shows only issues of its status.
       const { status } = queryKey[1] as { status?: readonly string[] };
       const known = new Set(rowsOf(client, queryKey).map(({ key }) => key));
-      const arriving = [...rows.values()].filter((row) => status?.length === 1 && status[0] === row.status);
-      prependRows(
-        client,
-        queryKey,
-        arriving.filter(({ key }) => !known.has(key)),
+      const arriving = [...rows.values()].filter(
+        (row) => status?.length === 1 && status[0] === row.status && !known.has(row.key),
       );
+      prependRows(client, queryKey, arriving);
+      for (const { key } of arriving) noteArrival(key, queryKey[1] as object);
     }
   };
-  const showAnswered = (rows: readonly IssueRow[]) => {
-    for (const row of rows) answered.set(row.key, row);
-    show(byKey(rows));
-  };
+  const showAnswered = (rows: readonly IssueRow[]) => show(byKey(rows), true);
   const byKey = (rows: readonly IssueRow[]) => new Map(rows.map((row) => [row.key, row]));
 
   return (shown, change) => {
     if (shown.length === 0) return Promise.resolve();
     show(byKey(shown.map((row) => changed(row, change))));
-    const saving = inOrder(() => save(shown.map(newest), change)).then(() => {
-      if (latest === saving) answered.clear();
-    });
-    latest = saving;
-    return saving;
+    return inOrder(() => save(shown.map(newestRow), change));
   };
 
   async function save(rows: readonly IssueRow[], change: RowChange): Promise<void> {
@@ -124,7 +120,7 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
 
   async function showCurrent(rows: readonly IssueRow[]): Promise<IssueRow[]> {
     const keys = rows.slice(0, maxIds).map(({ key }) => key);
-    const { items } = await listIssues({ id: keys }, undefined, new AbortController().signal);
+    const { items } = await readIssues({ id: keys }, undefined, new AbortController().signal);
     showAnswered(items);
     for (const key of keys) void client.invalidateQueries({ queryKey: issueQuery(key).queryKey });
     return items;
@@ -136,11 +132,6 @@ function fieldOf(change: RowChange): UndoableField {
   if ('priority' in change) return 'priority';
   if ('due_on' in change) return 'due_on';
   return 'assignee' in change ? 'assignee' : 'labels';
-}
-
-function newest(row: IssueRow): IssueRow {
-  const answer = answered.get(row.key);
-  return answer !== undefined && answer.updated_at >= row.updated_at ? answer : row;
 }
 
 function changed(row: IssueRow, change: RowChange): IssueRow {
