@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { eventually } from '@tessera/stack/eventually';
+import { expectProblem } from '@tessera/testing/problems';
 import { Webhook } from 'standardwebhooks';
 import { v7 as uuidv7 } from 'uuid';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
@@ -286,6 +287,32 @@ it('takes over the deliveries of a process that has died', async () => {
   expect(
     await untilDeliveries(endpoint, (rows) => rows.every(({ state }) => state === 'delivered')),
   ).toHaveLength(2);
+});
+
+it('sends nothing of a project that was sealed since, shows none of it, and keeps it among those of the endpoint', async () => {
+  const project = (await ann.post('/api/v1/projects/', { key: 'SEAL', name: 'Sealed later' }).expect(201))
+    .body;
+  const endpoint = await addEndpoint();
+  const path = `/api/v1/webhooks/${endpoint}/`;
+  const patched = await ann.patch(path, { projects: ['SEAL'] }).expect(200);
+  expect(patched.body.projects).toEqual(['SEAL']);
+  const create = () => createIssue(ann, { project: 'SEAL' });
+  await create();
+  const [delivered] = await untilDeliveries(endpoint, ([row]) => row?.state === 'delivered');
+  receiver.answer = (response) => response.writeHead(500).end();
+  await create();
+  await untilDeliveries(endpoint, ([, row]) => row?.attempts === 1);
+  await ann.patch('/api/v1/projects/SEAL/', { visibility: 'sealed' }).expect(200);
+  await passDelay();
+  await untilDeliveries(endpoint, (rows) => rows.length === 1);
+  expect(receiver.received).toHaveLength(2);
+  expect((await ann.get(`${path}deliveries/`).expect(200)).body).toEqual([]);
+  const shown = `${path}deliveries/${delivered?.id}/`;
+  expectProblem(await ann.get(shown), 404, 'delivery_not_found');
+  expectProblem(await ann.post(`${shown}redeliver/`), 404, 'delivery_not_found');
+  expect((await ann.patch(path, { projects: [] }).expect(200)).body.projects).toEqual([]);
+  const rows = await app.sql('SELECT project_ids FROM webhook_endpoints WHERE id = $1', [endpoint]);
+  expect(rows).toEqual([{ project_ids: [project.id] }]);
 });
 
 it('signs with the previous secret too for a time after a rotation', async () => {

@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
+import { isNotSealed } from './webhook.repository.ts';
 import type { Attempt, DeliveredEvent } from './webhook-sender.ts';
 
 /** A delivery that this process has leased, with what is needed to send it. */
@@ -14,6 +15,8 @@ export interface LeasedDelivery extends DeliveredEvent {
   secret: string;
   /** Null if the secret was not rotated within the last day. */
   previousSecret: string | null;
+  /** False if the project of the event was sealed after the delivery was made. */
+  mayBeSent: boolean;
 }
 
 /** The name of this reader in `event_readers`. */
@@ -114,7 +117,8 @@ export class WebhookDeliveryRepository {
       RETURNING d.id, d.claim_id AS "claimId", d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.type,
                 d.subject_id AS "subjectId", d.data, d.event_at AS "eventAt",
                 d.attempts - d.earlier_attempts AS attempts, e.url, e.secret,
-                CASE WHEN e.previous_secret_until > clock_timestamp() THEN e.previous_secret END AS "previousSecret"`;
+                CASE WHEN e.previous_secret_until > clock_timestamp() THEN e.previous_secret END AS "previousSecret",
+                ${isNotSealed} AS "mayBeSent"`;
     return delivery;
   }
 
@@ -166,6 +170,13 @@ export class WebhookDeliveryRepository {
          AND (e.failing_since IS NULL OR reason IS NOT NULL) AND EXISTS (SELECT FROM delivery)
       RETURNING disabled_reason AS reason`;
     return rows[0]?.reason ?? undefined;
+  }
+
+  /** Deletes a delivery of a sealed project. */
+  async drop({ id, claimId }: LeasedDelivery): Promise<void> {
+    const end = () => this.#database.$executeRaw`
+      DELETE FROM webhook_deliveries WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
+    await this.#leases.end(claimId, end);
   }
 
   /** Ends a lease without an attempt. Another process can send the delivery, by default at once. */

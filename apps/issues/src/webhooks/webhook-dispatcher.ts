@@ -86,6 +86,7 @@ export class WebhookDispatcher {
 
   async #attempt(delivery: LeasedDelivery): Promise<void> {
     const { deliveries, sender, urls, onAttempt } = this.#dependencies;
+    if (!delivery.mayBeSent) return deliveries.drop(delivery);
     const payload = payloadOf(delivery, urls);
     // A later release has written the event, and sends it. Other deliveries must not wait for that.
     if (payload === undefined) return deliveries.release(delivery, { delaySeconds: unknownEventSeconds });

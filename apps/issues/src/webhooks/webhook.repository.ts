@@ -2,6 +2,7 @@ import { previousSecretHours, shownAttemptsMax, type UpdateWebhook, webhooksMax 
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { defaultProjectId } from '../issue-core/project.ts';
 import type { Delivery, DeliveryAttempt, DeliveryPage, ListedDelivery, WebhookEndpoint } from './webhook.ts';
 import { testType } from './webhook-sender.ts';
 
@@ -26,6 +27,16 @@ const deliveryColumns = Prisma.raw(`
 const attemptColumns = Prisma.raw(
   'a.number, a.started_at AS "startedAt", a.duration_ms AS "durationMs", a.status, a.error',
 );
+
+/** The projects of an endpoint that are sealed now: those who change its projects do not see them, so they stay. */
+const sealedOfEndpoint = Prisma.raw(
+  "ARRAY(SELECT id FROM projects WHERE id = ANY(e.project_ids) AND visibility = 'sealed')",
+);
+
+/** The condition that an event is of no sealed project, also if it was not when the delivery was made. */
+export const isNotSealed = Prisma.sql`NOT EXISTS (
+  SELECT FROM projects p WHERE p.visibility = 'sealed'
+     AND p.id = coalesce((d.data ->> 'project_id')::uuid, ${defaultProjectId}::uuid))`;
 
 const listedColumns = Prisma.sql`${deliveryColumns}, ${attemptColumns}`;
 const joinLastAttempt = Prisma.raw(
@@ -100,7 +111,7 @@ export class WebhookRepository {
       UPDATE webhook_endpoints e
          SET url = coalesce(${url}::text, e.url), description = coalesce(${description}::text, e.description),
              types = coalesce(${types}::text[], e.types),
-             project_ids = coalesce(${projects}::uuid[], e.project_ids), is_enabled = coalesce(${enabled}::boolean, e.is_enabled),
+             project_ids = coalesce(${projects}::uuid[] || ${sealedOfEndpoint}, e.project_ids), is_enabled = coalesce(${enabled}::boolean, e.is_enabled),
              disabled_reason = CASE WHEN NOT ${isEnabling} THEN e.disabled_reason END,
              disabled_at = CASE WHEN NOT ${isEnabling} THEN e.disabled_at END,
              failing_since = CASE WHEN NOT ${isEnabling} AND coalesce(${url}::text, e.url) = e.url THEN e.failing_since END,
@@ -179,7 +190,7 @@ export class WebhookRepository {
            SET state = 'pending', next_attempt_at = clock_timestamp(), earlier_attempts = d.attempts, ended_at = NULL
           FROM webhook_endpoints e
          WHERE e.id = d.endpoint_id AND e.is_enabled AND d.state <> 'pending'
-           AND d.endpoint_id = ${endpointId}::uuid AND d.id = ${id}::bigint
+           AND d.endpoint_id = ${endpointId}::uuid AND d.id = ${id}::bigint AND ${isNotSealed}
         RETURNING d.*
       )
       SELECT ${listedColumns} FROM changed d ${joinLastAttempt}`;
@@ -193,8 +204,8 @@ export class WebhookRepository {
     const rows = await this.#database.$queryRaw<ListedRow[]>`
       SELECT ${listedColumns}
         FROM (
-          SELECT * FROM webhook_deliveries
-           WHERE endpoint_id = ${endpointId}::uuid ${ofState} ${older} ORDER BY id DESC LIMIT ${limit}::int
+          SELECT * FROM webhook_deliveries d
+           WHERE endpoint_id = ${endpointId}::uuid ${ofState} ${older} AND ${isNotSealed} ORDER BY id DESC LIMIT ${limit}::int
         ) d
         ${joinLastAttempt}
        ORDER BY d.id DESC`;
@@ -206,7 +217,7 @@ export class WebhookRepository {
       SELECT ${listedColumns}
         FROM webhook_deliveries d
         ${joinLastAttempt}
-       WHERE d.endpoint_id = ${endpointId}::uuid AND d.id = ${id}::bigint`;
+       WHERE d.endpoint_id = ${endpointId}::uuid AND d.id = ${id}::bigint AND ${isNotSealed}`;
     return row && withLastAttempt(row);
   }
 

@@ -31,7 +31,9 @@ export const webhookSchema = z
     types: z.array(z.string()).describe('The types of events that are sent; empty for all.'),
     projects: z
       .array(z.string())
-      .describe('The keys of the projects whose events are sent; empty for all that everyone reads.'),
+      .describe(
+        'The keys of the projects whose events are sent; empty for all that everyone reads. Those that were sealed since are not among them.',
+      ),
     enabled: z.boolean().describe('Nothing is sent to a disabled endpoint.'),
     disabled_reason: z
       .enum(webhookDisabledReasons)
@@ -102,7 +104,7 @@ const projects = z
       .max(webhookProjectsMax, { error: `must be at most ${webhookProjectsMax} projects` }),
   )
   .describe(
-    'The keys of the projects whose events to send; empty for all that everyone reads. The whole list. Events of `sealed` projects are never sent.',
+    'The keys of the projects whose events to send; empty for all that everyone reads. The whole list; projects that were sealed since stay. Events of `sealed` projects are never sent.',
   );
 
 /** POST /api/v1/webhooks/ */
