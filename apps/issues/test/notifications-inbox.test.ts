@@ -194,6 +194,22 @@ describe('a stream with notifications', () => {
     await untilCount(here, 2);
   });
 
+  it('says the number without the issues that the person no longer sees', async () => {
+    const staff = await aPerson(app, { is_staff: true });
+    const { person } = await aReader(1);
+    const project = (await staff.post('/api/v1/projects/', { key: 'SEEN', name: 'Seen' }).expect(201)).body;
+    const membership = `/api/v1/projects/${project.key}/members/${person.id}/`;
+    await staff.put(membership, { role: 'member' }).expect(201);
+    const issue = await createIssue(staff, { project: project.key, assignee_id: person.id });
+    await untilNotified(app);
+    // This process has made the changes, so it knows them at once.
+    const stream = await open(person, app);
+    await untilCount(stream, 2);
+    await staff.delete(membership).expect(204);
+    await untilCount(stream, 1);
+    expect((await readNotifications(person)).filter((one) => one.issue.id === issue.id)).toEqual([]);
+  });
+
   it('says that a snooze has ended', async () => {
     const { person, ids } = await aReader(1);
     await mark(person, 'snooze', ids, after(hour));

@@ -74,12 +74,16 @@ export class EventStream {
     return !this.#unseen.has(event.projectId) && (this.#matches?.(event) ?? true);
   }
 
-  /** Sends no further events of projects that the person does not see. Tells the client if the person sees others than before. */
-  see(access: ProjectAccess): void {
+  /**
+   * Sends no further events of projects that the person does not see. Tells the client if the person sees others than before.
+   * @returns whether they do
+   */
+  see(access: ProjectAccess): boolean {
     const isOther = access.differsFrom(this.#access);
     this.#access = access;
     this.#unseen = unseenEvents(access.scope);
     if (isOther) this.send(accessChangedText);
+    return isOther;
   }
 
   /** The number of bytes that the operating system has not accepted yet. */

@@ -258,7 +258,8 @@ export class EventStreams {
       for (const { index, reason } of ended) streams[index]?.end(reason);
       const people = streams.map(({ owner: { identityId: id, isStaff } }) => ({ id, isStaff }));
       const accesses = await this.#options.access.ofMany(people);
-      for (const [index, access] of accesses.entries()) streams[index]?.see(access);
+      for (const [index, access] of accesses.entries())
+        if (streams[index]?.see(access)) this.#unreadCounts.repeat(access.scope.readerId);
     } catch (err) {
       this.#options.logger.warn({ err }, 'could not check the owners of the streams');
     } finally {

@@ -57,6 +57,14 @@ export class UnreadCounts {
     if (this.#people.size === 0) void this.stop();
   }
 
+  /** Reads the number of a person again, who sees other issues than before. */
+  repeat(identityId: string | null): void {
+    const person = this.#people.get(identityId ?? '');
+    if (person === undefined) return;
+    delete person.known;
+    this.#worker?.wake();
+  }
+
   /** Resolves after the current read. */
   async stop(): Promise<void> {
     const worker = this.#worker;
