@@ -189,6 +189,13 @@ describe('an event notifies', () => {
     ).toEqual([['mentioned issue.commented']]);
   });
 
+  it('no one of a relation, whose other issue the watchers may not read', async () => {
+    const [watched, other] = [await createIssue(ann), await createIssue(bob)];
+    const relate = () =>
+      bob.post(issuePath(other, 'relations/'), { kind: 'relates', issue: watched.id }).expect(201);
+    expect(await notified([ann], relate)).toEqual([[]]);
+  });
+
   it('no one who has stopped watching, except by a mention or an assignment', async () => {
     const issue = await createIssue(ann, { assignee_id: bob.id });
     for (const person of [ann, bob]) await person.delete(issuePath(issue, 'watch/')).expect(204);

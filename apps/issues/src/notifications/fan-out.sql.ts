@@ -108,7 +108,7 @@ const writeNotifications = Prisma.sql`
 /**
  * Makes the notifications of the next unread events. A person gets one row for a change, with the first of the reasons,
  * and none for an own change or a second mention in the same text. Imported issues notify no one, and neither does an event
- * of a deleted comment. Returns the number of events, and whether changes are deferred.
+ * of a deleted comment, or of a relation, whose other issue the watchers may not read. Returns the number of events, and whether changes are deferred.
  *
  * People that a change concerns are notified at once. If an actor changes issues with many watchers, the watchers of the
  * further changes are notified by `notifyOfDeferred`, so that the events of others need not wait for them. The planner
@@ -122,6 +122,7 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
       FROM page e
      WHERE e.type IN (${listed([...watchedTypes, ...typesForPeople])})
        AND NOT (e.type = 'issue.created' AND e.data ->> 'origin' <> 'local')
+       AND NOT (e.type = 'issue.updated' AND e.data -> 'changed' = '["relations"]')
        AND NOT EXISTS (
          SELECT FROM comments c WHERE c.id = (e.data ->> 'comment_id')::uuid AND c.deleted_at IS NOT NULL
        )
