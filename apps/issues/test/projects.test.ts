@@ -70,6 +70,15 @@ describe('/api/v1/projects/', () => {
     expectInvalidFields(await ann.get(projectPath('a-b')), ['key']);
   });
 
+  it('is made without a trace in the lists of those who do not see it', async () => {
+    const read = await ann.get(`${issuesPath}?limit=1`).expect(200);
+    await createProject({ visibility: 'sealed' });
+    await ann
+      .get(`${issuesPath}?limit=1`)
+      .set('If-None-Match', read.headers.etag ?? '')
+      .expect(304);
+  });
+
   it('is changed by staff only, and reads are for everyone', async () => {
     const { key } = await createProject();
     for (const response of [

@@ -80,6 +80,18 @@ export class ProjectRepository {
     return inTransaction(this.#database, locked, { within });
   }
 
+  /** The same for a new project, of which there is no text yet: lists of people who do not see it keep their ETags. */
+  async add<Result>(
+    run: (transaction: Transaction) => Promise<Result>,
+    within?: Transaction,
+  ): Promise<Result> {
+    const locked = async (transaction: Transaction) => {
+      await transaction.$executeRaw`SELECT FROM project_catalog FOR UPDATE`;
+      return run(transaction);
+    };
+    return inTransaction(this.#database, locked, { within });
+  }
+
   /** Returns the number of keys that a project has or had. */
   async countKeys(projectId: string, within: Transaction): Promise<number> {
     const [row] = await within.$queryRaw<{ count: number }[]>`

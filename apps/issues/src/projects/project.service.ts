@@ -113,7 +113,7 @@ export class ProjectService {
     { key, name, visibility = 'members' }: CreateProject,
     within?: Transaction,
   ): Promise<Project> {
-    const created = await this.#repository.change(async (transaction) => {
+    const created = await this.#repository.add(async (transaction) => {
       await this.#repository.keepPrefix(this.#keyPrefix, transaction);
       if ((await this.#repository.findByKey(key, transaction)) !== undefined) throw keyTaken();
       if ((await this.#repository.count(transaction)) >= projectsMax) {
