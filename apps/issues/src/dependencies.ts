@@ -102,7 +102,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   const { identity, webApp } = config;
   const { database } = main;
-  const attachments = createAttachments(config.attachments, { ...issues, database, logger });
+  const attachments = createAttachments(config.attachments, { ...issues, database, metrics, logger });
   const parts = { identity, database, verifier, keys, logger, metrics, tracing };
   const webSessions = webApp && createWebSessions(webApp, parts);
   const tasks = cleanupTasks(new CleanupRepository(main.database), {

@@ -99,6 +99,16 @@ describe('POST /api/v1/attachments/', () => {
     expectProblem(await sendFile(ann, Buffer.from('a'), 'a', '&issue=ISS-999999'), 404, 'issue_not_found');
   });
 
+  it('counts in the metrics of the store', async () => {
+    const bytes = async () =>
+      Number(/^issues_attachment_bytes\{.*store="database".*\} (\d+)$/m.exec(await scrape())?.[1]);
+    const scrape = () => app.dependencies.metrics.registry.metrics();
+    const before = await bytes();
+    await uploadFile(ann, Buffer.alloc(1));
+    expect((await bytes()) - before).toBe(64 * 1024);
+    expect(await scrape()).toMatch(/^issues_attachment_store_up(?:\{.*\})? 1$/m);
+  });
+
   it('refuses bytes with another hash than Repr-Digest, and keeps none of them', async () => {
     const bytes = randomBytes(300_000);
     const digest = (hash: Buffer) => `md5=:AAAA:, sha-256=:${hash.toString('base64')}:`;

@@ -70,6 +70,11 @@ export class AttachmentRepository {
     return file;
   }
 
+  /** What the files of each store count together. */
+  async usage(): Promise<{ store: StoreName; bytes: number }[]> {
+    return this.#database.$queryRaw`SELECT store, bytes::float8 AS bytes FROM attachment_usage`;
+  }
+
   /** The last step of an upload. False if it took too long, so that its bytes may be deleted already. */
   async finish(
     { id, key }: StartedFile,

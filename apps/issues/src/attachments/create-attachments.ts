@@ -1,4 +1,4 @@
-import { type Logger, ProblemError } from '@tessera/service-kit';
+import { type Logger, type Metrics, ProblemError } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
@@ -14,16 +14,35 @@ interface Collaborators {
   database: Database;
   reader: IssueReader;
   writer: IssueWriter;
+  metrics: Metrics;
   logger: Logger;
 }
 
 /** Creates the stores of files and what uses them. */
-export function createAttachments(config: StoresConfig, { database, reader, writer, logger }: Collaborators) {
+export function createAttachments(config: StoresConfig, collaborators: Collaborators) {
+  const { database, reader, writer, metrics, logger } = collaborators;
   const stores = createStores(config, database);
   const store = storeOf(stores, config.name);
   const monitor = new StoreMonitor(store, logger);
   monitor.start();
   const repository = new AttachmentRepository(database);
+  const bytes = metrics.gauge(
+    'issues_attachment_bytes',
+    'What the files of a store count: their bytes, at least 64 KiB each.',
+    ['store'],
+    async () => {
+      const usage = await repository.usage().catch(() => []);
+      for (const used of usage) bytes.set({ store: used.store }, used.bytes);
+    },
+  );
+  const isUp = metrics.gauge(
+    'issues_attachment_store_up',
+    '1 if the store of new files works, 0 during an outage.',
+    [],
+    () => {
+      isUp.set(monitor.isDown ? 0 : 1);
+    },
+  );
   return {
     monitor,
     repository,
