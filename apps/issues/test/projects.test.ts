@@ -66,6 +66,7 @@ describe('/api/v1/projects/', () => {
     expect(same.body).toEqual(renamed.body);
     const archived = await staff.patch(projectPath(next), { is_archived: true }).expect(200);
     expect(archived.body).toMatchObject({ is_archived: true, version: 3 });
+    expect(archived.body.mail_text).toBe('title');
     expectProblem(await ann.get(projectPath('NONE')), 404, 'project_not_found');
     expectInvalidFields(await ann.get(projectPath('a-b')), ['key']);
   });
@@ -77,6 +78,27 @@ describe('/api/v1/projects/', () => {
       .get(`${issuesPath}?limit=1`)
       .set('If-None-Match', read.headers.etag ?? '')
       .expect(304);
+  });
+
+  it('says what mails about its issues contain', async () => {
+    const { key, mail_text } = await createProject({ mail_text: 'full' });
+    expect(mail_text).toBe('full');
+    const { body } = await staff.patch(projectPath(key), { mail_text: 'none', version: 1 }).expect(200);
+    expect(body).toMatchObject({ mail_text: 'none', visibility: 'everyone', version: 2 });
+    expect((await staff.patch(projectPath(key), { mail_text: 'none' }).expect(200)).body).toEqual(body);
+    expect((await staff.patch(projectPath('ISS'), { mail_text: 'full' }).expect(200)).body.mail_text).toBe(
+      'full',
+    );
+    const { body: history } = await staff.get(`${projectPath(key)}activity/`).expect(200);
+    expect(history).toMatchObject([
+      { kind: 'updated', field: 'mail_text', old: 'full', new: 'none', actor: { id: staff.id } },
+      { kind: 'created' },
+    ]);
+    for (const invalid of ['all', '', null, 1]) {
+      expectInvalidFields(await staff.patch(projectPath(key), { mail_text: invalid }), ['mail_text']);
+      const draft = { key: aKey(), name: 'x', mail_text: invalid };
+      expectInvalidFields(await staff.post(projectsPath, draft), ['mail_text']);
+    }
   });
 
   it('is changed by staff only, and reads are for everyone', async () => {

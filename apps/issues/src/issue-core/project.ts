@@ -1,4 +1,4 @@
-import type { IssueProject, ProjectVisibility } from '@tessera/contracts';
+import type { IssueProject, ProjectMailText, ProjectVisibility } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 
 /** The project of issues that are created without one. The migration has created it with this id. */
@@ -12,6 +12,8 @@ export interface Project {
   /** Who reads its issues. */
   visibility: ProjectVisibility;
   archivedAt: Date | null;
+  /** What mails about its issues contain. */
+  mailText: ProjectMailText;
   version: number;
   createdAt: Date;
 }

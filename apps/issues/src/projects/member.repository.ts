@@ -22,7 +22,7 @@ export interface NewProjectEntry {
   actorId: string;
   kind: ProjectActivityKind;
   userId?: string;
-  field?: 'key' | 'name' | 'visibility' | 'is_archived' | 'role';
+  field?: 'key' | 'name' | 'visibility' | 'is_archived' | 'mail_text' | 'role';
   old?: string | boolean | undefined;
   new?: string | boolean | undefined;
 }

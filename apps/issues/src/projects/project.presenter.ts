@@ -20,6 +20,7 @@ export function presentProject(project: Project, urls: ProjectPresenter): WirePr
     is_default: project.id === defaultProjectId,
     visibility: project.visibility,
     is_archived: project.archivedAt !== null,
+    mail_text: project.mailText,
     version: project.version,
     created_at: project.createdAt.toISOString(),
   };

@@ -6,7 +6,7 @@ import { defaultProjectId, type Project } from '../issue-core/project.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
 
 const columns = Prisma.raw(
-  'p.id, p.key, p.name, p.visibility, p.archived_at AS "archivedAt", p.version, p.created_at AS "createdAt"',
+  'p.id, p.key, p.name, p.visibility, p.archived_at AS "archivedAt", p.mail_text AS "mailText", p.version, p.created_at AS "createdAt"',
 );
 
 /** Returns the ids of the projects that have or had these keys, by key. */
@@ -21,7 +21,7 @@ export async function findProjectsByKeys(
 }
 
 /** A project as it is to be. */
-export interface WantedProject extends Pick<Project, 'id' | 'key' | 'name' | 'visibility'> {
+export interface WantedProject extends Pick<Project, 'id' | 'key' | 'name' | 'visibility' | 'mailText'> {
   isArchived: boolean;
 }
 
@@ -99,10 +99,13 @@ export class ProjectRepository {
     return row?.count ?? 0;
   }
 
-  async insert({ key, name, visibility }: Required<CreateProject>, within: Transaction): Promise<Project> {
+  async insert(
+    { key, name, visibility, mail_text }: Required<CreateProject>,
+    within: Transaction,
+  ): Promise<Project> {
     const [project] = await within.$queryRaw<Project[]>`
-      INSERT INTO projects AS p (id, key, name, visibility)
-      VALUES (${uuidv7()}::uuid, ${key}, ${name}, ${visibility}::project_visibility) RETURNING ${columns}`;
+      INSERT INTO projects AS p (id, key, name, visibility, mail_text)
+      VALUES (${uuidv7()}::uuid, ${key}, ${name}, ${visibility}::project_visibility, ${mail_text}::project_mail_text) RETURNING ${columns}`;
     return present(project);
   }
 
@@ -120,11 +123,12 @@ export class ProjectRepository {
   }
 
   async update(
-    { id, key, name, visibility, isArchived }: WantedProject,
+    { id, key, name, visibility, mailText, isArchived }: WantedProject,
     within: Transaction,
   ): Promise<Project> {
     const [project] = await within.$queryRaw<Project[]>`
-      UPDATE projects p SET key = ${key}, name = ${name}, visibility = ${visibility}::project_visibility, version = version + 1,
+      UPDATE projects p SET key = ${key}, name = ${name}, visibility = ${visibility}::project_visibility,
+             mail_text = ${mailText}::project_mail_text, version = version + 1,
              archived_at = CASE WHEN ${isArchived}::boolean THEN coalesce(archived_at, clock_timestamp()) END
        WHERE id = ${id}::uuid RETURNING ${columns}`;
     return present(project);

@@ -110,7 +110,7 @@ export class ProjectService {
   /** Creates a project, whose first manager is the actor, unless a person has as many projects as possible. */
   async create(
     actor: Actor,
-    { key, name, visibility = 'members' }: CreateProject,
+    { key, name, visibility = 'members', mail_text = 'title' }: CreateProject,
     within?: Transaction,
   ): Promise<Project> {
     const created = await this.#repository.add(async (transaction) => {
@@ -120,7 +120,7 @@ export class ProjectService {
         const detail = `There are ${projectsMax} projects already.`;
         throw new ProblemError({ status: 409, code: 'too_many_projects', detail });
       }
-      const project = await this.#repository.insert({ key, name, visibility }, transaction);
+      const project = await this.#repository.insert({ key, name, visibility, mail_text }, transaction);
       await this.#repository.keepKey(key, project.id, transaction);
       const { id: actorId } = actor;
       const counts = await this.#members.count(project.id, actorId, transaction);
@@ -152,6 +152,7 @@ export class ProjectService {
         key: this.#wantedKey(change.key, project),
         name: change.name ?? project.name,
         visibility: change.visibility ?? project.visibility,
+        mailText: change.mail_text ?? project.mailText,
         isArchived: change.is_archived ?? isArchived,
       };
       if (project.id === defaultProjectId && wanted.isArchived)
@@ -237,7 +238,7 @@ function shown(project: Project | undefined, { access }: Actor): Project | undef
 
 function entriesOf(
   before: WantedProject,
-  { key, name, visibility, isArchived }: WantedProject,
+  { key, name, visibility, mailText, isArchived }: WantedProject,
   actorId: string,
 ): NewProjectEntry[] {
   const values = [
@@ -245,6 +246,7 @@ function entriesOf(
     { field: 'name', old: before.name, new: name },
     { field: 'visibility', old: before.visibility, new: visibility },
     { field: 'is_archived', old: before.isArchived, new: isArchived },
+    { field: 'mail_text', old: before.mailText, new: mailText },
   ] as const;
   const changed = values.filter((value) => value.old !== value.new);
   return changed.map((value) => ({ projectId: before.id, actorId, kind: 'updated', ...value }));

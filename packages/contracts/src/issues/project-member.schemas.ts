@@ -39,7 +39,7 @@ export const projectActivitySchema = z
     actor: personSchema,
     user: personSchema.nullable().describe('The member that the entry is about.'),
     field: z
-      .enum(['key', 'name', 'visibility', 'is_archived', 'role'])
+      .enum(['key', 'name', 'visibility', 'is_archived', 'mail_text', 'role'])
       .nullable()
       .describe('What has changed; null for a creation.'),
     old: z.union([z.string(), z.boolean()]).nullable().describe('The value before; null if there was none.'),

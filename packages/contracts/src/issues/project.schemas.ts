@@ -21,6 +21,11 @@ export type ProjectVisibility = (typeof projectVisibilities)[number];
 export const projectRoles = ['viewer', 'member', 'manager'] as const;
 export type ProjectRole = (typeof projectRoles)[number];
 
+/** What mails about the issues of a project contain. `none`: the key alone. */
+export const projectMailTexts = ['full', 'title', 'none'] as const;
+export type ProjectMailText = (typeof projectMailTexts)[number];
+
+const mailText = z.enum(projectMailTexts, { error: `must be one of ${projectMailTexts.join(', ')}` });
 const visibility = z.enum(projectVisibilities, { error: `must be one of ${projectVisibilities.join(', ')}` });
 
 const keyPattern = /^[A-Z][A-Z0-9]{0,9}$/;
@@ -46,6 +51,11 @@ export const projectSchema = z
         'Who reads its issues: `everyone`; `reporters`: members and staff, and others those that they reported or are assigned to; `members`: members and staff; `sealed`: members alone.',
       ),
     is_archived: z.boolean().describe('Whether it takes no further issues.'),
+    mail_text: z
+      .enum(projectMailTexts)
+      .describe(
+        'What mails about its issues contain: `full`: their texts; `title`: key and title; `none`: only the key. Mails are not sent yet.',
+      ),
     version: z.int().positive().describe('Increases with each change.'),
     created_at: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
   })
@@ -73,6 +83,7 @@ export const createProjectSchema = z
     key: projectKeyInput,
     name: projectName,
     visibility: visibility.optional().describe('`members` without it.'),
+    mail_text: mailText.optional().describe('`title` without it.'),
   })
   .meta({ id: 'CreateProject' });
 export type CreateProject = z.output<typeof createProjectSchema>;
@@ -89,13 +100,12 @@ export const updateProjectSchema = z
       .boolean()
       .optional()
       .describe('An archived project takes no further issues. The default project is never archived.'),
+    mail_text: mailText.optional(),
     version: z.int().min(1).nullish().describe('The version on which the change is based.'),
   })
-  .refine(
-    ({ key, name, visibility, is_archived }) =>
-      [key, name, visibility, is_archived].some((value) => value !== undefined),
-    { error: 'must hold at least one of key, name, visibility, is_archived' },
-  )
+  .refine(({ version: _, ...change }) => Object.values(change).some((value) => value !== undefined), {
+    error: 'must hold at least one of key, name, visibility, is_archived, mail_text',
+  })
   .meta({ id: 'UpdateProject' });
 export type UpdateProject = z.output<typeof updateProjectSchema>;
 

@@ -57,6 +57,7 @@ function described({ kind, actor, user, field, old, new: now }: ProjectActivity)
     return now === true ? 'archived the project' : 'took the project out of the archive';
   if (field === 'visibility')
     return `changed who reads it from “${visibilityText(old)}” to “${visibilityText(now)}”`;
+  if (field === 'mail_text') return `changed what mails contain from ${String(old)} to ${String(now)}`;
   return `changed the ${field} from ${String(old)} to ${String(now)}`;
 }
 
