@@ -11,7 +11,7 @@ import { joinPerson } from '../issue-store/issue.sql.ts';
 import { literal, type Sql, type TrackedRequest } from './issue-conditions.sql.ts';
 import { totalMax } from './issue-list.ts';
 import { lookToCount } from './issue-look.sql.ts';
-import { isLong, isNumbered, lookThrough, searchOf } from './issue-search.sql.ts';
+import { isLong, isNumbered, lookThrough, searchOf, seenSteps } from './issue-search.sql.ts';
 import { countInScope } from './issue-sight.sql.ts';
 import { countWalks, walksOf } from './issue-walk.sql.ts';
 import { indexedIssues, isRare, isRareInComments } from './issue-words.sql.ts';
@@ -72,6 +72,7 @@ function searched(request: TrackedRequest, by: CountedField): { steps: Sql; isWh
   const found = indexedIssues(words, { own: isChosen, comments: isChosen });
   return {
     steps: Prisma.sql`
+      ${seenSteps(request, [search])}
       chosen AS MATERIALIZED (
         SELECT ${isRare(words)} AND ${isRareInComments(words)} AS is_rare
       ), read AS MATERIALIZED (

@@ -15,7 +15,15 @@ import {
 } from './issue-conditions.sql.ts';
 import { exactTotalMax, type IssueListRequest, totalMax } from './issue-list.ts';
 import { look } from './issue-look.sql.ts';
-import { columns, searched, searchOf, searchSteps, totalOfSearch } from './issue-search.sql.ts';
+import {
+  columns,
+  searched,
+  searchOf,
+  searchSteps,
+  seenSteps,
+  totalOfSearch,
+  wholeSearchOf,
+} from './issue-search.sql.ts';
 import { lookInScope } from './issue-sight.sql.ts';
 import { countWalks, type Walk, walk, walkAll, walksOf } from './issue-walk.sql.ts';
 
@@ -88,8 +96,10 @@ function cut(request: TrackedRequest): Sql {
 }
 
 function search(request: TrackedRequest): Found {
+  const list = searchOf(request);
+  const searches = request.total === 'none' ? [list] : [list, wholeSearchOf(request)];
   return {
-    steps: searchSteps(searchOf(request), request.total),
+    steps: Prisma.sql`${seenSteps(request, searches)} ${searchSteps(list, request.total)}`,
     page: Prisma.sql`SELECT * FROM (${searched(request)}) i ${cut(request)}`,
     ...totalOfSearch(request),
   };

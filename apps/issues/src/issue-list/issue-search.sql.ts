@@ -1,8 +1,8 @@
 import { orderingFields } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { NumberReference } from '../issue-core/issue-reference.ts';
-import type { ReadScope } from '../issue-core/project-access.ts';
-import { isNumber } from '../issue-store/issue.sql.ts';
+import { isWhole, type ReadScope, systemScope } from '../issue-core/project-access.ts';
+import { isNumber, isSeen, oneOf } from '../issue-store/issue.sql.ts';
 import {
   afterPlace,
   every,
@@ -13,6 +13,7 @@ import {
   type TrackedRequest,
 } from './issue-conditions.sql.ts';
 import { completeOrder, totalMax } from './issue-list.ts';
+import { eachSeen, endsOf, isPlain, seenProjects, shareOf } from './issue-seen.sql.ts';
 import { isIndexed, walk, walksOf, wholeWalk } from './issue-walk.sql.ts';
 import { hasOwnWords, hasWords, indexedIssues, isRare, isRareInComments } from './issue-words.sql.ts';
 
@@ -26,20 +27,75 @@ export const columns = Prisma.raw(
 /** Maximum number of issues of a list that a search looks at without the index of words. */
 const walkMax = 20_000;
 
-/** The list in which a search looks for words. */
-export function searchOf(request: TrackedRequest): SearchedList {
-  const { filters, sort, size, offset } = request;
+/** The list in which a search looks for words. `name` begins the names of its CTEs. */
+export function searchOf(request: TrackedRequest, name = 'list'): SearchedList {
+  const { filters, sort, size, offset, scope } = request;
   // In an order that no index has, a search looks at the newest issues.
   const ordered = isIndexed(sort) ? request : { ...request, sort: completeOrder(), after: undefined };
   const listed = { ...filters, search: undefined, searchedNumber: undefined };
-  const [only, ...others] = walksOf({ ...ordered, filters: listed }) ?? [];
-  return {
+  const [only, ...others] = walksOf({ ...ordered, filters: listed, scope: systemScope }) ?? [];
+  const path = walk(only !== undefined && others.length === 0 ? only : wholeWalk(ordered));
+  const all = { rows: Prisma.sql`SELECT i.* ${path} LIMIT ${literal(walkMax)}`, isLong: isLongerThan(path) };
+  const search = {
     words: filters.search ?? '',
     conditions: conditionsOf(request),
-    path: walk(only !== undefined && others.length === 0 ? only : wholeWalk(ordered)),
     order: orderBy(sort),
     limit: size + 1 + offset,
   };
+  if (isWhole(scope)) return { ...search, steps: [], ways: [all] };
+  const dense = Prisma.raw(`${name}_dense`);
+  const share = Prisma.raw(`${name}_share`);
+  const isDense = Prisma.sql`(SELECT is_dense FROM ${dense})`;
+  // Rare words need no look: the indexes find all.
+  const isCertain = Prisma.sql`(SELECT is_rare AND is_rare_in_comments FROM rarity)`;
+  const rarity = Prisma.sql`rarity AS MATERIALIZED (
+    SELECT CASE WHEN NOT is_dense THEN ${isRare(search.words)} END AS is_rare,
+           CASE WHEN NOT is_dense THEN ${isRareInComments(search.words)} END AS is_rare_in_comments
+      FROM ${dense})`;
+  const read = {
+    columns: Prisma.raw('i.*'),
+    conditions: [],
+    share: Prisma.sql`(SELECT issues FROM ${share})`,
+  };
+  const sought = {
+    rows: eachSeen(ordered, { ...read, selected: Prisma.raw('i.*') }, false),
+    isLong: Prisma.sql`EXISTS (${endsOf(ordered, read.share)})`,
+  };
+  // Where every seen issue is in the list, the indexes of the projects tell which are the first.
+  const ids = eachSeen(ordered, { ...read, selected: Prisma.raw('i.created_at, i.id') }, true);
+  const first = Prisma.sql`
+    SELECT i.* FROM (SELECT i.id FROM (${ids}) i ORDER BY ${orderBy(ordered.sort)} LIMIT ${literal(nearbyMax)}) one
+     CROSS JOIN ${oneOf('issues', 'id = one.id')} i`;
+  return {
+    ...search,
+    steps: [
+      Prisma.sql`${share} AS MATERIALIZED (${shareOf(ordered, false)})`,
+      Prisma.sql`${dense} AS MATERIALIZED (
+        SELECT count(*) FILTER (WHERE ${isSeen(scope)}) * 2 >= count(*) OR NOT ${all.isLong} AS is_dense
+          FROM (SELECT i.project_id, i.reporter_id, i.assignee_id ${path} LIMIT ${literal(nearbyMax)}) i)`,
+      ...(name === 'list' ? [rarity] : []),
+    ],
+    ways: [
+      { ...all, isUsed: isDense },
+      {
+        ...sought,
+        ...(isPlain({ ...ordered, filters: listed }) ? { first } : {}),
+        isUsed:
+          name === 'list' ? Prisma.sql`NOT ${isDense} AND NOT ${isCertain}` : Prisma.sql`NOT ${isDense}`,
+      },
+    ],
+  };
+}
+
+function isLongerThan(path: Sql): Sql {
+  return Prisma.sql`EXISTS (SELECT ${path} LIMIT 1 OFFSET ${literal(walkMax)})`;
+}
+
+/** The CTEs that searches use, as the first ones of a statement. */
+export function seenSteps(request: TrackedRequest, searches: readonly SearchedList[]): Sql {
+  const steps = searches.flatMap((search) => search.steps);
+  if (steps.length === 0) return Prisma.empty;
+  return Prisma.sql`${Prisma.join([seenProjects(request), ...steps])},`;
 }
 
 function conditionsOf(request: TrackedRequest): Sql {
@@ -81,12 +137,29 @@ const nearbyMax = 2_000;
 const nearbyBytesMax = 8 * 1024 * 1024;
 const nearbyCommentsMax = 4_000;
 
-interface SearchedList {
+/** Issues in which a search looks, before `conditions` apply. */
+interface Way {
+  /** Selects the rows `i`, in order or all of them. */
+  rows: Sql;
+  /** Selects the first `nearbyMax` of them; by default, they are the first rows. */
+  first?: Sql;
+  /** Whether the list has others. */
+  isLong: Sql;
+  /** Whether the search takes this way; without it, it does. */
+  isUsed?: Sql;
+}
+
+export interface SearchedList {
   words: string;
   /** The conditions of a row `i` except the search. */
   conditions: Sql;
-  /** The issues in which it looks, in order, before `conditions` apply. */
-  path: Sql;
+  /**
+   * Where it looks: in all issues, or, if the reader does not see every second one of the first issues, in the newest of each project
+   * that the reader sees.
+   */
+  ways: readonly Way[];
+  /** The CTEs that decide which way. */
+  steps: readonly Sql[];
   order: Sql;
   /** Maximum number of rows. */
   limit: number;
@@ -105,7 +178,12 @@ interface SearchedList {
  * scan would find after all others.
  */
 export function searchSteps(search: SearchedList, total: TrackedRequest['total']): Sql {
-  const { words, conditions, order, limit } = search;
+  const { words, conditions, order, limit, ways } = search;
+  // For a reader who sees few of the first issues, that is known already.
+  const once = (name: string, measured: Sql) =>
+    ways.length === 1
+      ? measured
+      : Prisma.sql`coalesce((SELECT ${Prisma.raw(name)} FROM rarity), ${measured})`;
   const own = Prisma.sql`(SELECT is_rare FROM chosen)`;
   const comments = Prisma.sql`(SELECT is_rare_in_comments FROM chosen)`;
   const isMeasured = total === 'exact' ? Prisma.sql`true` : Prisma.sql`NOT is_near`;
@@ -114,8 +192,8 @@ export function searchSteps(search: SearchedList, total: TrackedRequest['total']
     near AS MATERIALIZED (
       SELECT ${columns} FROM nearby i WHERE ${isWithin(1)} AND ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
     ), chosen AS MATERIALIZED (
-      SELECT is_near, CASE WHEN ${isMeasured} THEN ${isRare(words)} END AS is_rare,
-             CASE WHEN ${isMeasured} THEN ${isRareInComments(words)} END AS is_rare_in_comments
+      SELECT is_near, CASE WHEN ${isMeasured} THEN ${once('is_rare', isRare(words))} END AS is_rare,
+             CASE WHEN ${isMeasured} THEN ${once('is_rare_in_comments', isRareInComments(words))} END AS is_rare_in_comments
         FROM (SELECT (SELECT count(*) FROM near) >= ${limit}
                   OR (SELECT count(*) < ${nearbyMax} AND coalesce(bool_and(${isWithin(1)}), true) FROM nearby i)
                  AND NOT ${isLong(search)} AS is_near) measured
@@ -128,17 +206,29 @@ export function searchSteps(search: SearchedList, total: TrackedRequest['total']
  * Selects the first issues of a list with their indexed words, and as `bytes` the cumulative size of the words, as `comments` that of
  * their comments. PostgreSQL knows the size without reading the words.
  */
-function firstIssues({ conditions, path, order }: SearchedList, count: number): Sql {
+function firstIssues({ conditions, ways, order }: SearchedList, count: number): Sql {
   const cumulative = Prisma.sql`OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
-  return Prisma.sql`
+  return eachWay(
+    ways,
+    ({ rows, first }) => Prisma.sql`
     SELECT ${columns}, i.comments_count, i.search,
            sum(pg_column_size(i.search)) ${cumulative} AS bytes, sum(i.comments_count) ${cumulative} AS comments
-      FROM (SELECT i.* ${path} LIMIT ${literal(walkMax)}) i WHERE ${conditions} ORDER BY ${order} LIMIT ${literal(count)}`;
+      FROM (${count > nearbyMax ? rows : (first ?? rows)}) i WHERE ${conditions} ORDER BY ${order} LIMIT ${literal(count)}`,
+  );
+}
+
+/** Selects from the rows of the way that a search takes. PostgreSQL does not run the other one. */
+function eachWay(ways: readonly Way[], select: (way: Way) => Sql): Sql {
+  const selected = ways.map((way) =>
+    way.isUsed === undefined ? select(way) : Prisma.sql`SELECT * FROM (${select(way)}) i WHERE ${way.isUsed}`,
+  );
+  return Prisma.join(selected, ' UNION ALL ');
 }
 
 /** Whether a search does not look at all issues of its list. */
-export function isLong({ path }: SearchedList): Sql {
-  return Prisma.sql`EXISTS (SELECT ${path} LIMIT 1 OFFSET ${literal(walkMax)})`;
+export function isLong({ ways }: SearchedList): Sql {
+  const cases = ways.map((way) => Prisma.sql`WHEN ${way.isUsed ?? Prisma.raw('true')} THEN ${way.isLong}`);
+  return Prisma.sql`CASE ${Prisma.join(cases, ' ')} ELSE true END`;
 }
 
 /** The condition that the words of a row of `firstIssues` and those before it are few enough to read. */
@@ -157,17 +247,26 @@ export function lookThrough(search: SearchedList): Sql {
 }
 
 /** Selects the issues that a search has found: at least `limit`, if so many match. */
-function foundIssues({ words, conditions, path, order, limit }: SearchedList): Sql {
+function foundIssues({ words, conditions, ways, order, limit }: SearchedList): Sql {
+  const walked = eachWay(
+    ways,
+    ({ rows }) => Prisma.sql`
+      SELECT ${columns} FROM (${rows}) i
+       WHERE NOT (SELECT is_rare FROM chosen) AND ${hasOwnWords(words)} AND ${conditions} ORDER BY ${order} LIMIT ${limit}`,
+  );
   return Prisma.sql`
     SELECT false AS is_searched, ${columns} FROM (
       SELECT ${columns} FROM near i
       UNION
       SELECT ${columns} FROM rare i
       UNION
-      (SELECT ${columns} FROM (SELECT i.* ${path} LIMIT ${literal(walkMax)}) i
-        WHERE NOT (SELECT is_rare FROM chosen) AND ${hasOwnWords(words)} AND ${conditions}
-        ORDER BY ${order} LIMIT ${limit})
+      (${walked})
     ) i`;
+}
+
+/** The search in the whole list, independent of the page. */
+export function wholeSearchOf(request: TrackedRequest): SearchedList {
+  return searchOf({ ...request, sort: completeOrder(), after: undefined }, 'whole');
 }
 
 /**
@@ -175,12 +274,15 @@ function foundIssues({ words, conditions, path, order, limit }: SearchedList): S
  * through. Otherwise NULL, or for an exact total the number among the first issues.
  */
 export function totalOfSearch(request: TrackedRequest): { total: Sql; isWhole: Sql } {
-  const search = searchOf({ ...request, sort: completeOrder(), after: undefined });
+  const search = wholeSearchOf(request);
   const isRareAtAll = Prisma.sql`(SELECT is_rare AND is_rare_in_comments FROM chosen)`;
+  const listed = eachWay(
+    search.ways,
+    ({ rows }) =>
+      Prisma.sql`SELECT FROM (${rows}) i WHERE ${search.conditions} LIMIT ${literal(totalMax + 1)}`,
+  );
   const isShort = Prisma.sql`(
-    NOT ${isLong(search)} AND (SELECT count(*) FROM (
-      SELECT FROM (SELECT i.* ${search.path} LIMIT ${literal(walkMax)}) i WHERE ${search.conditions} LIMIT ${literal(totalMax + 1)}
-    ) listed) <= ${literal(totalMax)})`;
+    NOT ${isLong(search)} AND (SELECT count(*) FROM (${listed}) listed) <= ${literal(totalMax)})`;
   const looked = (selected: Sql) =>
     Prisma.sql`(SELECT ${selected} FROM (${lookThrough(search)}) looked_through)`;
   const found = Prisma.sql`count(*) FILTER (WHERE is_found)::int`;

@@ -51,6 +51,8 @@ export function shareOf(request: TrackedRequest, isByIndex = isPlain(request)): 
 interface Read {
   /** What is selected of the row `i`. */
   selected: Sql;
+  /** The columns that are read; by default those that filters and the order need. */
+  columns?: Sql;
   conditions: Sql[];
   /** The number of issues of each project. */
   share: Sql;
@@ -61,11 +63,12 @@ interface Read {
 /** Selects of the newest issues that the reader sees: of each project, and those that are the reader's own in others. */
 export function eachSeen(
   request: TrackedRequest,
-  { selected, conditions, share, needed }: Read,
+  { selected, columns: wanted, conditions, share, needed }: Read,
   isByIndex: boolean,
 ): Sql {
   const { sort, scope } = request;
-  const columns = isByIndex ? Prisma.raw('i.created_at, i.id') : lookedColumns(request);
+  const looked = wanted ?? lookedColumns(request);
+  const columns = isByIndex ? Prisma.raw('i.created_at, i.id') : looked;
   const newestOf = Prisma.sql`SELECT ${columns} ${walkOf('project_id', Prisma.raw('one.id'), request)} LIMIT ${share}`;
   const matching = Prisma.sql`WHERE ${isByIndex ? Prisma.sql`true` : every(conditions)}`;
   const ofProjects =
@@ -78,7 +81,7 @@ export function eachSeen(
   const isOwn = Prisma.sql`i.project_id = ANY(${[...scope.own]}::uuid[])`;
   const ofReader = (column: string, more: Sql[]) => Prisma.sql`
     SELECT ${selected} FROM (
-      SELECT ${lookedColumns(request)} ${walkOf(column, Prisma.sql`${scope.readerId}::uuid`, request)} LIMIT ${literal(seenMax.own)}) i
+      SELECT ${looked} ${walkOf(column, Prisma.sql`${scope.readerId}::uuid`, request)} LIMIT ${literal(seenMax.own)}) i
      WHERE ${every([isOwn, ...conditions, ...more])}`;
   const isOthers = Prisma.sql`i.reporter_id <> ${scope.readerId}::uuid`;
   return Prisma.sql`
