@@ -372,10 +372,13 @@ describe('SYNC_AUTO', () => {
     expect(marked(unlinked)).toEqual([]);
   });
 
-  it('=all creates every new issue in the tracker once, with two instances', async () => {
+  it('=all creates every new issue of the default project in the tracker once, with two instances', async () => {
     const app = await start({ SYNC_AUTO: 'all' });
     await start({ SYNC_AUTO: 'all' }, app.databaseUrl);
-    const ann = await aPerson(app);
+    const ann = await aPerson(app, { is_staff: true });
+    await ann.post('/api/v1/projects/', { key: 'APP', name: 'Apps' }).expect(201);
+    const draft = { title: 'Private', project: 'APP' };
+    const { body: other } = await ann.post('/api/v1/issues/', draft).expect(201);
     const issues = await Promise.all(Array.from({ length: 20 }, (_, index) => create(ann, `New ${index}`)));
     for (const issue of issues) {
       await eventually(
@@ -384,5 +387,9 @@ describe('SYNC_AUTO', () => {
       );
       expect(marked(issue)).toHaveLength(1);
     }
+    // The statement that found the last issue found all earlier changes.
+    expect(marked(other)).toEqual([]);
+    expect(await app.sql('SELECT 1 FROM tracker_links WHERE issue_id = $1', [other.id])).toEqual([]);
+    expect((await read(ann, other)).sync.state).toBe('not_configured');
   });
 });

@@ -103,6 +103,7 @@ export function describeImport(start: () => Promise<ImportedTracker>): void {
     });
     expect(of('Done')).toMatchObject({
       description: 'Water\nin the cellar.',
+      project: { key: 'ISS' },
       assignee: null,
       external: { id: done, author: expect.any(String), created_at: expect.any(String) },
       comments: [{ body: 'It is warm.', author: null, origin: tracker.provider }],
