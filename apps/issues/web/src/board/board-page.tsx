@@ -3,13 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
-import { CreateDialog, IssuePeek } from '../issue/parts.ts';
+import { CreateDialog, IssuePeek, SelectionBar } from '../issue/parts.ts';
 import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
 import { toggledTo } from '../quick-change/selection.ts';
-import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useRowChanges } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
@@ -100,13 +99,15 @@ export function BoardPage() {
         onReset={() => void navigate({ search: {} })}
         searchField={searchField}
       />
-      <SelectionBar
-        selected={selected}
-        loaded={issues.length}
-        onSelect={setSelected}
-        onSelectAll={selectAll}
-        onOpen={quick.open}
-      />
+      {selected.size > 0 && (
+        <SelectionBar
+          selected={selected}
+          loaded={issues.length}
+          onSelect={setSelected}
+          onSelectAll={selectAll}
+          onOpen={quick.open}
+        />
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the columns also while they are empty */}
       <section className="board" aria-label="Columns" tabIndex={0}>
         {statuses.map((status) => (

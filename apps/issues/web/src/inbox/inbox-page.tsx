@@ -1,3 +1,4 @@
+import '../styles/tabs.css';
 import '../styles/inbox.css';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';

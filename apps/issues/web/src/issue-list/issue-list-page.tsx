@@ -2,10 +2,9 @@ import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { IssueQuery } from '../http/api.ts';
-import { IssuePeek } from '../issue/parts.ts';
+import { IssuePeek, SelectionBar } from '../issue/parts.ts';
 import { newIssuesKey } from '../live/connection.ts';
 import { formatNumber } from '../messages.ts';
-import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { type Command, useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
@@ -154,13 +153,15 @@ export function IssueListView({
         {order !== undefined && onOrder !== undefined && <ListDisplay order={order} onOrder={onOrder} />}
       </div>
       {children}
-      <SelectionBar
-        selected={selected}
-        loaded={issues.length}
-        onSelect={setSelected}
-        onSelectAll={selectAll}
-        onOpen={quick.open}
-      />
+      {selected.size > 0 && (
+        <SelectionBar
+          selected={selected}
+          loaded={issues.length}
+          onSelect={setSelected}
+          onSelectAll={selectAll}
+          onOpen={quick.open}
+        />
+      )}
       {list.isError && (
         <div className="notice" role="alert">
           <p>The issues could not be loaded. {list.error.message}</p>

@@ -1,3 +1,4 @@
+import '../styles/tabs.css';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { noteList } from './came-from.ts';

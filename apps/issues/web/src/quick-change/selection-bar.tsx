@@ -1,3 +1,4 @@
+import '../styles/selection.css';
 import { fieldTitles, formatNumber } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
 import type { ChangedField } from './change-dialog.tsx';
@@ -6,6 +7,7 @@ interface SelectionBarProps {
   /** The number of the loaded issues. */
   loaded: number;
   onSelectAll: () => void;
+  /** Not empty. */
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
   onOpen: (field: ChangedField, keys: readonly string[]) => void;
@@ -15,7 +17,6 @@ const fields = Object.keys(fieldTitles) as ChangedField[];
 
 /** The number of the selected issues of a list or board, and their changes. */
 export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }: SelectionBarProps) {
-  if (selected.size === 0) return null;
   const copyKeys = async () => {
     try {
       await navigator.clipboard.writeText([...selected].join(', '));
