@@ -71,7 +71,7 @@ import {
 } from '@tessera/service-kit';
 import { activityHandlers } from './activity/activity.handlers.ts';
 import { attachmentRoutes } from './attachments/attachment.routes.ts';
-import { authenticate } from './authentication/authenticate.ts';
+import { authenticate, renewAccess } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { eventHandlers } from './events/event.handlers.ts';
@@ -79,6 +79,7 @@ import { once } from './idempotency/once.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import type { Actor } from './issue-core/actor.ts';
 import { assertMayAdministerSync } from './issue-core/issue-access.ts';
+import { StaleAccess } from './issue-core/project-access.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelRoutes } from './labels/label.routes.ts';
@@ -112,7 +113,7 @@ export function createApp(dependencies: Dependencies): App {
     trustProxy: config.trustProxy,
     publicUrl: config.publicBaseUrl,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
-    translate: translateBearerError,
+    translate: (error, request) => translateBearerError(error, request) ?? translateStale(error),
     // OpenID Connect Back-Channel Logout 2.8.
     extraMembers: ({ code }, request) =>
       (request as IncomingMessage).operation?.oauth ? { error: code } : {},
@@ -273,10 +274,13 @@ function accesses(dependencies: Dependencies) {
     ...shared,
     identify: authenticate({ ...dependencies, requireVerified }),
     answered: standby && tellPosition(standby),
+    renew: renewAccess(dependencies),
   };
   /** Trackers send no token. The handler verifies the signature of the body. */
   const trackers: Access<undefined> = { ...shared, ...everyone };
-  return { member, uploads: member, contents: member, trackers };
+  // The stream of a file is read only once.
+  const { renew: _renew, ...uploads } = member;
+  return { member, uploads, contents: member, trackers };
 }
 
 // The web app's pages are as new as the events after the cursor of its session.
@@ -291,6 +295,18 @@ function tellPosition(standby: Pick<StandbyReads, 'position'>): Access<unknown>[
     const position = await standby.position();
     if (position !== undefined) response.setHeader(positionHeader, position);
   };
+}
+
+// Where a request cannot be carried out again, its client repeats it.
+function translateStale(error: unknown): ProblemError | undefined {
+  if (!(error instanceof StaleAccess)) return undefined;
+  return new ProblemError({
+    status: 409,
+    code: 'request_in_progress',
+    detail: 'The rights of the caller have just changed.',
+    headers: { 'Retry-After': '1' },
+    cause: error,
+  });
 }
 
 function translateBearerError(error: unknown, request: IncomingMessage): ProblemError | undefined {

@@ -589,3 +589,106 @@ describe('the two decisions of who reads', () => {
     }
   });
 });
+
+// Another replica has just changed members or projects: the statements of the test do so, and this process does not hear of them.
+describe('a write by a person whose rights have changed since this process read them', () => {
+  let key: string;
+  let open: string;
+  let issue: { id: string; number: number };
+  let mine: { id: string };
+  let max: TestPerson;
+  let owner: TestPerson;
+  let superuser: TestPerson;
+  const aKey = () => `X${randomBytes(4).toString('hex')}`.toUpperCase();
+  beforeAll(async () => {
+    [max, owner] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    superuser = await aPerson(app, { is_staff: true, is_superuser: true });
+    [key, open] = [aKey(), aKey()];
+    await owner.post('/api/v1/projects/', { key, name: 'Closed' }).expect(201);
+    await owner.post('/api/v1/projects/', { key: open, name: 'Open', visibility: 'everyone' }).expect(201);
+    await owner.put(`/api/v1/projects/${key}/members/${max.id}/`, { role: 'member' }).expect(201);
+    issue = await createIssue(owner, { title: 'Closed', project: key });
+    mine = await createIssue(max);
+  });
+
+  const writes: Record<string, (person: TestPerson) => Promise<Response>> = {
+    'a comment': async (person) => person.post(issuePath(issue, 'comments/'), { body: 'late' }),
+    'a title': async (person) => person.patch(issuePath(issue), { title: randomUUID() }),
+    'a status': async (person) => person.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }),
+    'a move out of it': async (person) => person.post(issuePath(issue, 'move/'), { project: open }),
+    'a move into it': async (person) => person.post(issuePath(mine, 'move/'), { project: key }),
+    'a link': async (person) =>
+      person.post(issuePath(issue, 'links/'), { type: 'invoice', ref: randomUUID() }),
+    'a new issue': async (person) => person.post(issuesPath, { title: 'late', project: key }),
+    'a relation': async (person) =>
+      person.post(issuePath(issue, 'relations/'), { kind: 'relates', direction: 'outgoing', issue: mine.id }),
+    'a file': async (person) =>
+      person.post(`/api/v1/attachments/?name=a&issue=${issue.id}`, { any: 'bytes' }),
+    'a bulk change': async (person) =>
+      person.post(`${issuesPath}bulk/`, { ids: [issue.id], priority: 'LOW' }),
+    'a watch': async (person) => person.put(issuePath(issue, 'watch/')),
+  };
+  const traces = async () =>
+    app.sql(
+      `SELECT i.rev, i.project_id, (SELECT count(*) FROM issues WHERE project_id = p.id) AS issues,
+              (SELECT count(*) FROM issue_watchers WHERE issue_id = i.id) AS watchers
+         FROM projects p, issues i WHERE p.key = $1 AND i.id = $2`,
+      [key, issue.id],
+    );
+  const role = 'UPDATE project_members SET role = $2::project_role WHERE user_id = $1';
+  /** Runs a request after a change of which the process does not know, which is taken back. */
+  const unheard = async (
+    person: TestPerson,
+    [change, back]: readonly [() => Promise<unknown>, () => Promise<unknown>],
+    request: (person: TestPerson) => Promise<Response>,
+  ) => {
+    app.dependencies.access.forget();
+    await person.get(issuePath(issue)).expect(200);
+    await change();
+    const response = await request(person);
+    await back();
+    app.dependencies.access.forget();
+    return response;
+  };
+  const isRefused = ({ status, body }: Response) =>
+    status === 200 ? body.results?.[0].code === 'issue_not_found' : [404, 409, 422].includes(status);
+  const removed = [
+    () => app.sql('DELETE FROM project_members WHERE user_id = $1', [max.id]),
+    () =>
+      app.sql(
+        `INSERT INTO project_members (project_id, user_id, role) SELECT id, $2::uuid, 'member'::project_role FROM projects WHERE key = $1`,
+        [key, max.id],
+      ),
+  ] as const;
+  const visibility = async (value: string) =>
+    app.sql('UPDATE projects SET visibility = $2::project_visibility WHERE key = $1', [key, value]);
+
+  it.each(Object.entries(writes))('%s is refused after a removal and after sealing', async (_, write) => {
+    const before = await traces();
+    expect(isRefused(await unheard(max, removed, write))).toBe(true);
+    const sealed = [() => visibility('sealed'), () => visibility('members')] as const;
+    const response = await unheard(superuser, sealed, write);
+    // The issue that moves is not theirs.
+    expect(isRefused(response)).toBe(true);
+    expect(await traces()).toEqual(before);
+  });
+
+  it('is decided by the present role, and by that at the end of an upload', async () => {
+    const demoted = [
+      () => app.sql(role, [max.id, 'viewer']),
+      () => app.sql(role, [max.id, 'member']),
+    ] as const;
+    const write = (name: string) => writes[name] ?? (() => Promise.reject(new Error(name)));
+    expectProblem(await unheard(max, demoted, write('a title')), 403, 'forbidden');
+    expectProblem(await unheard(max, demoted, write('a new issue')), 403, 'forbidden');
+    expect((await unheard(max, demoted, write('a comment'))).status).toBe(201);
+    const promoted = [demoted[1], demoted[0]] as const;
+    await demoted[0]();
+    expect((await unheard(max, promoted, write('a comment'))).status).toBe(201);
+    await demoted[1]();
+    app.dependencies.access.forget();
+    const upload = await unheard(max, removed, write('a file'));
+    expectProblem(upload, 409, 'request_in_progress');
+    expect(upload.headers['retry-after']).toBe('1');
+  });
+});

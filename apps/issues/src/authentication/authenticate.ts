@@ -10,6 +10,7 @@ import { ProblemError } from '@tessera/service-kit';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
 import type { Actor } from '../issue-core/actor.ts';
+import { StaleAccess } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 
 /** The realm in `WWW-Authenticate`. */
@@ -17,7 +18,7 @@ export const realm = 'issues';
 
 export interface ActorOptions {
   mirror: Pick<IdentityMirrorService, 'syncFromClaims'>;
-  access: Pick<AccessReader, 'of'>;
+  access: Pick<AccessReader, 'of' | 'forget'>;
   /** The requests that require a verified identity: none, writes or all. */
   requireVerified: 'off' | 'write' | 'all';
 }
@@ -50,6 +51,15 @@ export function findActor({ mirror, access, requireVerified }: ActorOptions) {
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
     if (mustBeVerified && !person.isVerified) throw unverifiedProblem();
     return { ...person, access: await access.of(person.id, person.isStaff || person.isSuperuser) };
+  };
+}
+
+/** Reads again what an actor may see and do in projects, after a write has found that it has changed. */
+export function renewAccess({ access }: Pick<ActorOptions, 'access'>) {
+  return async <Caller extends Actor>(error: unknown, actor: Caller): Promise<Caller> => {
+    if (!(error instanceof StaleAccess)) throw error;
+    access.forget();
+    return { ...actor, access: await access.of(actor.id, actor.isStaff || actor.isSuperuser) };
   };
 }
 

@@ -6,12 +6,17 @@ export interface ReadScope {
   readonly hidden: readonly string[];
   /** The ids of the projects of which the reader sees only the issues that they reported or are assigned to. */
   readonly own: readonly string[];
+  /** What this was decided from: the role of the reader in each of the other projects that are not open to everyone. */
+  readonly basis: readonly RestrictedProject[];
   /** The reader; null for the service itself. */
   readonly readerId: string | null;
 }
 
+/** A write was decided from an older state of projects and members than the present one. Nothing was written. */
+export class StaleAccess extends Error {}
+
 /** All issues, for work of the service that shows them to no one. */
-export const systemScope: ReadScope = { hidden: [], own: [], readerId: null };
+export const systemScope: ReadScope = { hidden: [], own: [], basis: [], readerId: null };
 
 /** Whether a scope has every issue. */
 export function isWhole({ hidden, own }: ReadScope): boolean {
@@ -53,7 +58,8 @@ export class ProjectAccess {
   constructor(readerId: string, isStaff: boolean, restricted: readonly RestrictedProject[]) {
     this.#sights = new Map(restricted.map((project) => [project.id, sightOf(project, isStaff)]));
     const seen = (sight: Sight) => [...this.#sights].flatMap(([id, one]) => (one === sight ? [id] : []));
-    this.scope = { hidden: seen('none'), own: seen('own'), readerId };
+    const basis = restricted.filter(({ id }) => this.#sights.get(id) !== 'none');
+    this.scope = { hidden: seen('none'), own: seen('own'), basis, readerId };
     this.#restricted = new Map(restricted.map((project) => [project.id, project]));
   }
 

@@ -13,8 +13,10 @@ import {
 } from '../issue-core/issue-change.ts';
 import { creationEvent, eventsOf, type NewIssueEvent } from '../issue-core/issue-event.ts';
 import type { NewLink } from '../issue-core/link.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 import { changingParts, creatingParts, type FileParts, namedBy } from './attachment.sql.ts';
 import { eventProject, issueColumns } from './issue.sql.ts';
+import { andHolds } from './sight.sql.ts';
 import {
   allComments,
   allLinks,
@@ -50,6 +52,7 @@ const changedIssue = Prisma.raw('SELECT * FROM i');
  */
 export function insertIssue(
   issue: NewIssue,
+  scope: ReadScope,
   by: ChangedBy & { actorId: string },
   tracker: TrackerIdentity | undefined,
 ): Prisma.Sql {
@@ -65,7 +68,8 @@ export function insertIssue(
       : [
           Prisma.sql`, project_id`,
           Prisma.sql`, project.id`,
-          Prisma.sql`FROM projects project WHERE project.id = ${issue.projectId}::uuid AND project.archived_at IS NULL`,
+          Prisma.sql`FROM projects project WHERE project.id = ${issue.projectId}::uuid AND project.archived_at IS NULL
+            ${andHolds(scope, Prisma.raw('project.id'))}`,
         ];
   return Prisma.sql`
     WITH ${files.before} i AS (

@@ -230,11 +230,6 @@ export function selectRevision(
      WHERE ${isReferredTo(reference)}`;
 }
 
-/** The condition that the row `i` is an issue at a revision. */
-export function isAt(id: string, rev: number): Prisma.Sql {
-  return Prisma.sql`i.id = ${id}::uuid AND i.rev = ${rev}::int`;
-}
-
 /** Locks an issue until the transaction ends. */
 export function lockIssue(reference: IssueReference): Prisma.Sql {
   return Prisma.sql`SELECT i.id FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;

@@ -4,9 +4,9 @@ import { historyOf, type IssueChange } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { projectArchived, trackerLinked } from '../issue-core/project.ts';
 import { changeIssue } from './change.sql.ts';
-import { isReferredTo } from './issue.sql.ts';
 import { deleteIdleLink, findTrackerLink, lockProject, lockWhole } from './move.sql.ts';
 import { IssueReader } from './read.ts';
+import { assertHolds, assertHoldsFor, isMoved } from './sight.sql.ts';
 import { type SnapshotRow, toSnapshots } from './snapshot.sql.ts';
 
 /** Returns the change that moves an issue. May throw. */
@@ -47,8 +47,12 @@ export class IssueMover {
       if (issue.projectId === projectId) return this.#reader.find(same, transaction);
       await this.#assertOpen(projectId, transaction);
       await this.#assertNotLinked(issue.id, transaction);
-      const write = { where: isReferredTo(same), change, history: historyOf(issue, change), by };
+      const write = { where: isMoved(same, projectId), change, history: historyOf(issue, change), by };
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
+      if (rows.length === 0) {
+        await assertHolds(same, transaction);
+        await assertHoldsFor(projectId, reference.scope, transaction);
+      }
       return toSnapshots(rows)[0];
     };
     return inTransaction(this.#database, locked, { within });

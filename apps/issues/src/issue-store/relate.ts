@@ -76,6 +76,7 @@ export class IssueRelater {
           { side: 'new', relation: { kind, direction }, of: [issue, related] },
         ],
         by,
+        scope,
         transaction,
       );
       return { id: row?.id ?? '', isNew: true };
@@ -98,7 +99,12 @@ export class IssueRelater {
       decide(issue, relation);
       if (issue === undefined || related === undefined || relation === undefined) return;
       await transaction.$executeRaw(deleteRelation(id));
-      await writeRelations([{ side: 'old', relation, of: [issue, related] }], by, transaction);
+      await writeRelations(
+        [{ side: 'old', relation, of: [issue, related] }],
+        by,
+        reference.scope,
+        transaction,
+      );
     });
   }
 
@@ -126,6 +132,7 @@ interface RelationChange {
 async function writeRelations(
   changes: readonly RelationChange[],
   by: ChangedBy,
+  scope: ReadScope,
   transaction: Transaction,
 ): Promise<void> {
   const written = new Map<LockedIssue, RelationHistoryEntry[]>();
@@ -141,5 +148,5 @@ async function writeRelations(
       written.set(seenBy, [...(written.get(seenBy) ?? []), entry]);
     }
   }
-  for (const [issue, relations] of written) await writeLocked(issue, { relations }, by, transaction);
+  for (const [issue, relations] of written) await writeLocked(issue, { relations }, by, scope, transaction);
 }

@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo } from './issue.sql.ts';
+import { isWritten } from './sight.sql.ts';
 
 /**
  * The watchers of issues. A pair of an issue and a person has no row, or one that is on or off:
@@ -20,7 +20,7 @@ export function setWatching(reference: IssueReference, userId: string, isWatchin
     WITH i AS (
       SELECT i.id, w.user_id IS NULL AND i.reporter_watches AND i.reporter_id = ${userId}::uuid AS watches_without_row
         FROM issues i LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
-       WHERE ${isReferredTo(reference)}
+       WHERE ${isWritten(reference)}
     ), written AS (
       INSERT INTO issue_watchers AS w (issue_id, user_id, is_watching)
       SELECT id, ${userId}::uuid, ${isWatching}::boolean FROM i

@@ -15,8 +15,9 @@ import { projectArchived } from '../issue-core/project.ts';
 import { type ReadScope, systemScope } from '../issue-core/project-access.ts';
 import { bindsFiles, namedBy } from './attachment.sql.ts';
 import { changeComment, changeIssue, changeSilently, insertIssue, type WrittenChange } from './change.sql.ts';
-import { isAt, isReferredTo, lockIssue, lockIssues } from './issue.sql.ts';
+import { lockIssue, lockIssues } from './issue.sql.ts';
 import { IssueReader } from './read.ts';
+import { assertHolds, assertHoldsFor, isAt, isWritten } from './sight.sql.ts';
 import { type SnapshotRow, selectLocked, toSnapshots } from './snapshot.sql.ts';
 import { setWatching } from './watching.sql.ts';
 
@@ -52,16 +53,19 @@ export class IssueWriter {
     this.#tracker = tracker;
   }
 
-  /** Creates an issue. */
+  /** Creates an issue. `scope`: from which was decided that the person may. */
   async create(
     issue: NewIssue,
+    scope: ReadScope,
     by: ChangedBy & { actorId: string },
     within: Transaction = this.#database,
   ): Promise<IssueSnapshot> {
-    const rows = await within.$queryRaw<SnapshotRow[]>(insertIssue(issue, by, this.#tracker));
+    const rows = await within.$queryRaw<SnapshotRow[]>(insertIssue(issue, scope, by, this.#tracker));
     const [created] = toSnapshots(rows);
     if (created !== undefined) return created;
-    throw issue.projectId === undefined ? new Error('INSERT … RETURNING returned no row') : projectArchived();
+    if (issue.projectId === undefined) throw new Error('INSERT … RETURNING returned no row');
+    await assertHoldsFor(issue.projectId, scope, within);
+    throw projectArchived();
   }
 
   /** Changes an issue. Returns it after the change; undefined if it does not exist. */
@@ -74,7 +78,7 @@ export class IssueWriter {
     return this.#decided(reference, within, async (transaction) => {
       const issue = await this.#reader.findWithLinks(reference, transaction);
       if (issue === undefined) return { result: undefined };
-      const write = writtenChange(issue, (await decide(issue, transaction)) ?? {}, by);
+      const write = writtenChange(issue, (await decide(issue, transaction)) ?? {}, by, reference.scope);
       if (write.history.length === 0)
         return { result: await this.#reader.find({ id: issue.id, scope: reference.scope }, transaction) };
       const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
@@ -97,7 +101,7 @@ export class IssueWriter {
     const issue = await this.#reader.findWithLinks(reference, transaction);
     if (issue === undefined) return undefined;
     const { change, result } = await decide(issue);
-    await writeLocked(issue, change, by, transaction);
+    await writeLocked(issue, change, by, systemScope, transaction);
     return result;
   }
 
@@ -118,7 +122,7 @@ export class IssueWriter {
       const outcomes: { issue: LockedIssue; outcome: Outcome }[] = [];
       for (const issue of toSnapshots(rows)) {
         const { change, outcome } = decide(issue);
-        if (change !== undefined) await writeLocked(issue, change, by, transaction);
+        if (change !== undefined) await writeLocked(issue, change, by, scope, transaction);
         outcomes.push({ issue, outcome });
       }
       return outcomes;
@@ -137,11 +141,12 @@ export class IssueWriter {
     within: Transaction = this.#database,
   ): Promise<Comment | undefined> {
     const change: IssueChange = { comments: [{ kind: 'added', id: uuidv7(), draft }] };
-    const where = isReferredTo(reference);
+    const where = isWritten(reference);
     const [comment] = await within.$queryRaw<Comment[]>(
       changeComment({ where, change, history: commentHistory(change), by }),
     );
-    // Only a text with files is refused by an issue that exists.
+    if (comment === undefined) await assertHolds(reference, within);
+    // Otherwise, only a text with files is refused by an issue that exists.
     const isRefused = comment === undefined && namedBy(by, draft.body).length > 0;
     if (isRefused && (await this.#reader.findState(reference, within)) !== undefined)
       throw tooManyAttachments();
@@ -164,7 +169,7 @@ export class IssueWriter {
       const decided = await decide(comment, transaction);
       if (decided === undefined) return { result: comment };
       const change: IssueChange = { comments: [decided] };
-      const where = isAt(comment.issueId, comment.rev);
+      const where = isAt(comment.issueId, comment.rev, reference.scope);
       const write = { where, change, history: commentHistory(change), by };
       return written(await transaction.$queryRaw<Comment[]>(changeComment(write)), write);
     });
@@ -179,6 +184,7 @@ export class IssueWriter {
     const [row] = await this.#database.$queryRaw<{ id: string }[]>(
       setWatching(reference, userId, isWatching),
     );
+    if (row === undefined) await assertHolds(reference, this.#database);
     return row?.id;
   }
 
@@ -195,6 +201,7 @@ export class IssueWriter {
       // Another statement, because only that sees what the previous holder of the lock wrote.
       const second = await attempt(transaction);
       if ('result' in second) return second.result;
+      await assertHolds(reference, transaction);
       throw bindsFiles(second.lost) ? tooManyAttachments() : new Error('a locked issue has changed');
     };
     return inTransaction(this.#database, locked, { within });
@@ -206,17 +213,21 @@ export async function writeLocked(
   issue: IssueWithLinks,
   change: IssueChange,
   by: ChangedBy,
+  scope: ReadScope,
   transaction: Transaction,
 ): Promise<void> {
-  const write = writtenChange(issue, change, by);
+  const write = writtenChange(issue, change, by, scope);
   if (write.history.length === 0) return;
   const rows = await transaction.$queryRaw<unknown[]>(changeSilently(write));
-  if (rows.length === 0) throw new Error('a locked issue has changed');
+  if (rows.length > 0) return;
+  await assertHolds({ id: issue.id, scope }, transaction);
+  throw new Error('a locked issue has changed');
 }
 
-function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy) {
+function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy, scope: ReadScope) {
   const { id, rev, title, mentionIds: mentionedBefore } = issue;
-  return { where: isAt(id, rev), change, history: historyOf(issue, change), by, title, mentionedBefore };
+  const where = isAt(id, rev, scope);
+  return { where, change, history: historyOf(issue, change), by, title, mentionedBefore };
 }
 
 function written<Row>([row]: Row[], write: WrittenChange): Attempt<Row> {

@@ -50,7 +50,12 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
     prepare: async ({ actor, body, requestId }) => {
       const issue = await issues.resolve(actor, readNewIssue(body));
       return async (transaction) => {
-        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
+        const created = await issues.create(
+          issue,
+          actor.access.scope,
+          { actorId: actor.id, requestId },
+          transaction,
+        );
         return { resourceId: created.id, response: createdIssueResponse(presenter.text(created), urls) };
       };
     },

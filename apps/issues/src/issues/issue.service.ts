@@ -37,6 +37,7 @@ import {
   versionConflict,
 } from '../issue-core/precondition.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
+import type { ReadScope } from '../issue-core/project-access.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { IssueReader } from '../issue-store/read.ts';
@@ -144,10 +145,11 @@ export class IssueService {
 
   async create(
     issue: NewIssue,
+    scope: ReadScope,
     by: ChangedBy & { actorId: string },
     within?: Transaction,
   ): Promise<IssueSnapshot> {
-    return this.#writer.create(issue, by, within);
+    return this.#writer.create(issue, scope, by, within);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { userHeader } from '@tessera/contracts';
 import { type Access, originOf, ProblemError } from '@tessera/service-kit';
-import { type ActorOptions, findActor, isSafe } from '../authentication/authenticate.ts';
+import { type ActorOptions, findActor, isSafe, renewAccess } from '../authentication/authenticate.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { SessionCookie } from './session-id.ts';
 import type { StoredSession } from './web-session.repository.ts';
@@ -43,7 +43,12 @@ export function sessionAccesses({
       if (isOfPage) assertMadeFor(stored.identityId, request);
       return { ...(await actorOf(claims, request)), sessionKey: stored.idHash, session: stored };
     };
-  const member: Access<SessionActor> = { headers, identify: identifyAfter(assertOwnPage, true), answered };
+  const member: Access<SessionActor> = {
+    headers,
+    identify: identifyAfter(assertOwnPage, true),
+    answered,
+    renew: renewAccess(options),
+  };
   /** For files of any type. */
   const uploads: Access<SessionActor> = { headers, identify: identifyAfter(assertOwnUpload, true), answered };
   /** For images, which have no header of the page, and for a URL that a person opens: both only read. */

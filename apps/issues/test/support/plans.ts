@@ -118,7 +118,7 @@ function inProjects(...projectIds: string[]): IssueListRequest {
 /** The scope of a person who sees only some projects. */
 function seeing(...projectIds: string[]): ReadScope {
   const all = [defaultProjectId, oldProject, rareProject, ...otherProjects];
-  return { hidden: all.filter((id) => !projectIds.includes(id)), own: [], readerId: busyPerson };
+  return { hidden: all.filter((id) => !projectIds.includes(id)), own: [], basis: [], readerId: busyPerson };
 }
 
 /**
@@ -140,6 +140,7 @@ export const readers: readonly { sees: string; scope: ReadScope; buffers: number
     scope: {
       hidden: [rareProject, ...otherProjects],
       own: [defaultProjectId, oldProject],
+      basis: [],
       readerId: busyPerson,
     },
     buffers: 7_500,
@@ -157,7 +158,7 @@ export const readFilters: readonly IssueListRequest['filters'][] = [
   { statuses: ['IN_PROGRESS'], priorities: ['HIGH'] },
 ];
 
-const nothingHidden = { hidden: [], own: [], readerId: busyPerson };
+const nothingHidden = { hidden: [], own: [], basis: [], readerId: busyPerson };
 
 /** A list, the indexes that may serve it, and the maximum number of blocks read. */
 export interface PlanCase {

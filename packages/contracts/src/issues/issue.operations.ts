@@ -202,7 +202,7 @@ export const createIssue = operation({
   responses: { 201: { ...replayable, headers: { ...replayable.headers, ...locationHeader } } },
   problems: [
     401,
-    unverifiedProblem,
+    403,
     {
       status: 409,
       codes: ['request_in_progress', 'project_archived', 'too_many_attachments'],

@@ -53,6 +53,11 @@ export interface Access<Actor> {
   headers?: Record<string, string>;
   /** Adds headers to a response of a handler, before it is written. */
   answered?: ((request: IncomingMessage, response: ServerResponse) => void | Promise<void>) | undefined;
+  /**
+   * Returns the caller as known now, if a handler has failed because it knew an older state of the caller, and throws any other error. The
+   * handler then runs once more, so it must not have read the request's stream itself.
+   */
+  renew?(error: unknown, actor: Actor): Actor | Promise<Actor>;
 }
 
 /** Access without authentication. */
@@ -164,8 +169,8 @@ export function route<const Op extends Operation, Actor>(
           const input = parseInput(request);
           // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
           if (!body.raw) request.body = undefined;
-          const ready = handler({ ...input, actor, requestId, request, response });
-          return chain(ready, (value) =>
+          const call = (as: Actor) => handler({ ...input, actor: as, requestId, request, response });
+          return chain(orAgain(call, actor, access.renew), (value) =>
             access.answered === undefined
               ? write(response, value)
               : chain(access.answered(request, response), () => write(response, value)),
@@ -178,6 +183,17 @@ export function route<const Op extends Operation, Actor>(
         );
       }),
   };
+}
+
+function orAgain<Actor, Value>(
+  call: (actor: Actor) => Value | Promise<Value>,
+  actor: Actor,
+  renew: Access<Actor>['renew'],
+): Value | Promise<Value> {
+  const ready = call(actor);
+  return renew !== undefined && ready instanceof Promise
+    ? ready.catch(async (error: unknown) => call(await renew(error, actor)))
+    : ready;
 }
 
 /** Serves a document that never changes. */
