@@ -673,6 +673,28 @@ describe('a write by a person whose rights have changed since this process read 
     expect(await traces()).toEqual(before);
   });
 
+  it.each(['viewer', undefined] as const)(
+    'is refused to a reporter and assignee who is now %s',
+    async (now) => {
+      const own = await createIssue(max, { project: key, assignee_id: max.id });
+      const member = `/api/v1/projects/${key}/members/${max.id}/`;
+      if (now === undefined) await owner.delete(member).expect(204);
+      else await owner.put(member, { role: now }).expect(200);
+      const late = [
+        await max.patch(issuePath(own), { title: 'late' }),
+        await max.patch(issuePath(own), { assignee_id: null }),
+        await max.post(issuePath(own, 'status/'), { status: 'IN_PROGRESS' }),
+        await max.post(issuePath(own, 'move/'), { project: open }),
+        await max.post(issuePath(own, 'links/'), { type: 'invoice', ref: '1' }),
+      ];
+      for (const response of late)
+        if (now === undefined) expectProblem(response, 404, 'issue_not_found');
+        else expectProblem(response, 403, 'forbidden');
+      expect((await max.post(issuePath(own, 'comments/'), { body: 'c' })).status).toBe(now ? 201 : 404);
+      await owner.put(member, { role: 'member' });
+    },
+  );
+
   it('is decided by the present role, and by that at the end of an upload', async () => {
     const demoted = [
       () => app.sql(role, [max.id, 'viewer']),

@@ -112,8 +112,11 @@ function rolesOf(actor: Actor, issue: IssueParties): Set<Role> {
   const project = actor.access.restricted(issue.projectId);
   if (project === undefined) roles.add('user');
   else if (project.role !== undefined) roles.add(project.role === 'viewer' ? 'viewer' : 'member');
-  if (actor.id === issue.reporterId) roles.add('reporter');
-  if (actor.id === issue.assigneeId) roles.add('assignee');
+  // In the others, only the role in the project gives rights: there, also a viewer and a former member have reported issues.
+  if (project === undefined || project.visibility === 'reporters') {
+    if (actor.id === issue.reporterId) roles.add('reporter');
+    if (actor.id === issue.assigneeId) roles.add('assignee');
+  }
   if (project?.visibility === 'sealed') return roles;
   if (actor.isStaff) roles.add('staff');
   if (actor.isSuperuser) roles.add('superuser');

@@ -20,6 +20,7 @@ const callers: readonly Caller[] = [
   { name: 'any active user' },
   { name: 'reporter, assignee', isReporter: true },
   { name: 'viewer', role: 'viewer' },
+  { name: 'viewer as reporter, assignee', role: 'viewer', isReporter: true },
   { name: 'member', role: 'member' },
   { name: 'manager', role: 'manager' },
   { name: 'staff, superuser', isStaff: true },
