@@ -123,6 +123,30 @@ describe('/api/v1/projects/', () => {
     expect(back.body).toMatchObject({ id: project.id, key: former, version: 3 });
   });
 
+  it('has a bound on memberships of projects that are not open, and the creator always as a manager', async () => {
+    const busy = await aPerson(app, { is_staff: true });
+    await app.sql(
+      `WITH p AS (INSERT INTO projects (id, key, name, visibility)
+         SELECT gen_random_uuid(), 'BUSY' || n, 'x', 'members'::project_visibility FROM generate_series(1, 200) n RETURNING id)
+       INSERT INTO project_members (project_id, user_id, role) SELECT id, $1::uuid, 'viewer'::project_role FROM p`,
+      [busy.id],
+    );
+    const key = aKey();
+    for (const visibility of ['reporters', 'members', 'sealed'])
+      for (const idempotency of [randomUUID(), undefined]) {
+        const test = busy.post(projectsPath, { key, name: 'x', visibility });
+        const refused = await (idempotency === undefined ? test : test.set('Idempotency-Key', idempotency));
+        expectProblem(refused, 422, 'too_many_projects');
+      }
+    expectProblem(await busy.get(projectPath(key)), 404, 'project_not_found');
+    await busy.post(projectsPath, { key, name: 'x', visibility: 'everyone' }).expect(201);
+    const { body } = await busy.get(`${projectPath(key)}members/`).expect(200);
+    expect(body).toMatchObject([{ user: { id: busy.id }, role: 'manager' }]);
+    await busy.patch(projectPath(key), { visibility: 'sealed' }).expect(200);
+    await app.sql(`DELETE FROM project_members WHERE user_id = $1`, [busy.id]);
+    await app.sql(`DELETE FROM projects WHERE key LIKE 'BUSY%'`);
+  });
+
   it('has a bound on keys, and a default project whose key is configured', async () => {
     const { key } = await createProject();
     for (let count = 1; count < 20; count += 1)

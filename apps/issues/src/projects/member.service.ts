@@ -108,11 +108,15 @@ function assertRoom(full: 'project' | 'person' | undefined, { visibility }: Proj
     throw new ProblemError({ status: 409, code: 'too_many_members', detail });
   }
   if (full !== 'person' || visibility === 'everyone') return;
-  throw new ProblemError({
+  throw tooManyProjects({ field: 'user_id', message: 'is a member of as many projects as possible' });
+}
+
+export function tooManyProjects(error: { field: string; message: string }): ProblemError {
+  return new ProblemError({
     status: 422,
     code: 'too_many_projects',
     detail: `The person is a member of ${memberProjectsMax} projects that are not open to everyone.`,
-    errors: [{ field: 'user_id', message: 'is a member of as many projects as possible' }],
+    errors: [error],
   });
 }
 

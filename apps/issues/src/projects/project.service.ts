@@ -14,7 +14,7 @@ import type { ReadScope } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { DecideMove, IssueMover } from '../issue-store/move.ts';
 import { isFull, type MemberRepository, type NewProjectEntry } from './member.repository.ts';
-import { lastManager } from './member.service.ts';
+import { lastManager, tooManyProjects } from './member.service.ts';
 import { type ProjectPresenter, presentProject } from './project.presenter.ts';
 import type { ProjectRepository, WantedProject } from './project.repository.ts';
 
@@ -107,7 +107,7 @@ export class ProjectService {
     return this.#repository.keepPrefix(this.#keyPrefix);
   }
 
-  /** Creates a project, whose first manager is the actor, unless a person has as many projects as possible. */
+  /** Creates a project, whose first manager is the actor. */
   async create(
     actor: Actor,
     { key, name, visibility = 'members', mail_text = 'title' }: CreateProject,
@@ -120,13 +120,14 @@ export class ProjectService {
         const detail = `There are ${projectsMax} projects already.`;
         throw new ProblemError({ status: 409, code: 'too_many_projects', detail });
       }
+      const { id: actorId } = actor;
+      const counts = await this.#members.count(defaultProjectId, actorId, transaction);
+      // Before anything is written: a refusal of a request with a key is stored by the transaction of its effect.
+      if (visibility !== 'everyone' && isFull(counts) === 'person')
+        throw tooManyProjects({ field: 'visibility', message: 'must be everyone' });
       const project = await this.#repository.insert({ key, name, visibility, mail_text }, transaction);
       await this.#repository.keepKey(key, project.id, transaction);
-      const { id: actorId } = actor;
-      const counts = await this.#members.count(project.id, actorId, transaction);
-      const isFirst = isFull(counts) === undefined;
-      if (!isFirst && visibility === 'sealed') throw lastManager();
-      if (isFirst) await this.#members.put(project.id, actorId, 'manager', transaction);
+      await this.#members.put(project.id, actorId, 'manager', transaction);
       await this.#members.addEntries([{ projectId: project.id, actorId, kind: 'created' }], transaction);
       return project;
     }, within);

@@ -15,6 +15,7 @@ import {
 } from './operation-parts.schemas.ts';
 import {
   createProjectSchema,
+  memberProjectsMax,
   moveIssueSchema,
   projectKeyInput,
   projectKeysMax,
@@ -58,7 +59,7 @@ export const createProject = operation({
   method: 'POST',
   path,
   summary: 'Create a project',
-  description: `For staff. The creator is its first manager. A key that a project has or had is taken for ever. There are at most ${projectsMax} projects.`,
+  description: `For staff. The creator is its first manager. A key that a project has or had is taken for ever. There are at most ${projectsMax} projects. Who is a member of ${memberProjectsMax} projects that are not open to everyone creates only open ones.`,
   headers: idempotencyHeaders,
   body: { schema: createProjectSchema, example: { key: 'APP', name: 'Mobile app' } },
   responses: {
@@ -76,7 +77,11 @@ export const createProject = operation({
       description:
         '`project_key_taken`: a project has or had this key; `too_many_projects`; `request_in_progress`: a request with the same key is in progress.',
     },
-    { status: 422, codes: ['validation_failed', keyReusedCode] },
+    {
+      status: 422,
+      codes: ['validation_failed', 'too_many_projects', keyReusedCode],
+      description: '`too_many_projects`: the caller is a member of as many projects as possible.',
+    },
   ],
 });
 
@@ -116,9 +121,9 @@ export const updateProject = operation({
     projectNotFound,
     {
       status: 409,
-      codes: ['version_conflict', 'project_key_taken'],
+      codes: ['version_conflict', 'project_key_taken', 'last_manager'],
       description:
-        '`version_conflict`: nothing was changed; `project` is the current project. `project_key_taken`: another project has or had this key.',
+        '`version_conflict`: nothing was changed; `project` is the current project. `project_key_taken`: another project has or had this key. `last_manager`: a `sealed` project needs a manager.',
       members: { project: projectSchema },
     },
     {
