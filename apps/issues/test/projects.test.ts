@@ -147,6 +147,24 @@ describe('/api/v1/projects/', () => {
     await app.sql(`DELETE FROM projects WHERE key LIKE 'BUSY%'`);
   });
 
+  it('keeps a manager who is active, and needs one to be sealed', async () => {
+    const { key } = await createProject({ visibility: 'members' });
+    const gone = await aPerson(app);
+    const member = (person: TestPerson) => `${projectPath(key)}members/${person.id}/`;
+    await staff.put(member(gone), { role: 'manager' }).expect(201);
+    await app.sql('UPDATE identity_mirror SET is_active = false WHERE id = $1', [gone.id]);
+    expectProblem(await staff.put(member(staff), { role: 'viewer' }), 409, 'last_manager');
+    expectProblem(await staff.delete(member(staff)), 409, 'last_manager');
+    await app.sql(
+      'DELETE FROM project_members m USING projects p WHERE p.id = m.project_id AND p.key = $1 AND user_id = $2',
+      [key, staff.id],
+    );
+    expectProblem(await staff.patch(projectPath(key), { visibility: 'sealed' }), 409, 'last_manager');
+    await staff.put(member(staff), { role: 'manager' }).expect(201);
+    await staff.delete(member(gone)).expect(204);
+    await staff.patch(projectPath(key), { visibility: 'sealed' }).expect(200);
+  });
+
   it('has a bound on keys, and a default project whose key is configured', async () => {
     const { key } = await createProject();
     for (let count = 1; count < 20; count += 1)

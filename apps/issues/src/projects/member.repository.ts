@@ -42,6 +42,7 @@ export interface ProjectEntry extends Required<Pick<NewProjectEntry, 'actorId' |
 /** What decides whether a person may become a member. */
 export interface MemberCounts {
   members: number;
+  /** The other managers who are active. */
   managers: number;
   /** The memberships of the person in projects that are not open to everyone, without this one. */
   others: number;
@@ -92,10 +93,12 @@ export class MemberRepository {
 
   async count(projectId: string, userId: string, within: Transaction): Promise<MemberCounts> {
     const [counts] = await within.$queryRaw<MemberCounts[]>`
-      SELECT count(*)::int AS members, (count(*) FILTER (WHERE role = 'manager'))::int AS managers,
+      SELECT count(*)::int AS members,
+             (count(*) FILTER (WHERE role = 'manager' AND user_id <> ${userId}::uuid AND NOT EXISTS (
+               SELECT FROM identity_mirror i WHERE i.id = member.user_id AND NOT i.is_active)))::int AS managers,
              (SELECT count(*) FROM project_members m JOIN projects p ON p.id = m.project_id
                WHERE m.user_id = ${userId}::uuid AND p.id <> ${projectId}::uuid AND p.visibility <> 'everyone')::int AS others
-        FROM project_members WHERE project_id = ${projectId}::uuid`;
+        FROM project_members member WHERE project_id = ${projectId}::uuid`;
     return counts ?? { members: 0, managers: 0, others: 0 };
   }
 

@@ -69,7 +69,7 @@ export class MemberService {
       const before = userId === actor.id ? own : await members.find(project.id, userId, transaction);
       if (before?.role === role) return { isNew: false };
       const counts = await members.count(project.id, userId, transaction);
-      if (before?.role === 'manager' && counts.managers === 1) throw lastManager();
+      if (before?.role === 'manager' && counts.managers === 0) throw lastManager();
       if (before === undefined) assertRoom(isFull(counts), project);
       await members.put(project.id, userId, role, transaction);
       const kind = before === undefined ? 'member_added' : 'member_changed';
@@ -93,7 +93,7 @@ export class MemberService {
       const before = userId === actor.id ? own : await members.find(project.id, userId, transaction);
       if (before === undefined) throw memberNotFound();
       const { managers } = await members.count(project.id, userId, transaction);
-      if (before.role === 'manager' && managers === 1) throw lastManager();
+      if (before.role === 'manager' && managers === 0) throw lastManager();
       await members.delete(project.id, userId, transaction);
       const entry = { kind: 'member_removed', field: 'role', old: before.role } as const;
       await members.addEntries([{ projectId: project.id, actorId: actor.id, userId, ...entry }], transaction);

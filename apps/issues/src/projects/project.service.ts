@@ -166,7 +166,7 @@ export class ProjectService {
       if (entries.length === 0) return project;
       if (wanted.visibility === 'sealed' && project.visibility !== 'sealed') {
         const { managers } = await this.#members.count(project.id, actor.id, transaction);
-        if (managers === 0) throw lastManager();
+        if (own?.role !== 'manager' && managers === 0) throw lastManager();
       }
       if (wanted.key !== null && wanted.key !== project.key)
         await this.#rename(project, wanted.key, transaction);
