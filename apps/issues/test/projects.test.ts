@@ -283,6 +283,7 @@ describe('issues of projects', () => {
     expectInvalidFields(await ann.post(issuesPath, { title: 'x', project: 'NEVER' }), ['project']);
     await staff.patch(projectPath(key), { is_archived: true }).expect(200);
     expectProblem(await ann.post(issuesPath, { title: 'x', project: key }), 409, 'project_archived');
+    expect((await move(ann, issue, key).expect(200)).body).toMatchObject({ id: issue.id, key: issue.key });
     await ann.patch(issuePath(issue), { title: 'Still changed' }).expect(200);
   });
 

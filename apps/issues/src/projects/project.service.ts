@@ -9,7 +9,7 @@ import {
   type IssueName,
   type IssueReference,
 } from '../issue-core/issue-reference.ts';
-import { defaultProjectId, type Project, projectArchived } from '../issue-core/project.ts';
+import { defaultProjectId, type Project } from '../issue-core/project.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { DecideMove, IssueMover } from '../issue-store/move.ts';
@@ -77,14 +77,13 @@ export class ProjectService {
 
   /**
    * Returns the project of a key in a field of a request, in which the actor may create issues. Throws a 422 problem without one that
-   * the actor sees, a 409 problem if it is archived, and a 403 problem.
+   * the actor sees, and a 403 problem. The write itself refuses one that is archived.
    */
   async resolve(key: string, actor: Actor): Promise<Project> {
     const project = await this.lookUp(key, actor);
     if (project === undefined)
       throw validationProblem([{ field: 'project', message: 'must be the key of a project' }]);
     assertMayCreateIn(actor, project.id);
-    if (project.archivedAt !== null) throw projectArchived();
     return project;
   }
 
