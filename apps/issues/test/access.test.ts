@@ -673,6 +673,30 @@ describe('a write by a person whose rights have changed since this process read 
     expect(await traces()).toEqual(before);
   });
 
+  it('gives no one else the right to read an issue, if its author has no role', async () => {
+    const project = aKey();
+    await owner.post('/api/v1/projects/', { key: project, name: 'x', visibility: 'reporters' }).expect(201);
+    await owner.put(`/api/v1/projects/${project}/members/${max.id}/`, { role: 'viewer' }).expect(201);
+    const [reporter, other] = [await aPerson(app), await aPerson(app)];
+    await other.get('/api/v1/users/me/').expect(200);
+    const own = await createIssue(reporter, { project });
+    const assign = (person: TestPerson, id: string) => person.patch(issuePath(own), { assignee_id: id });
+    expectProblem(await assign(reporter, other.id), 422, 'cannot_read');
+    const draft = { title: 'a', project, assignee_id: other.id };
+    expectProblem(await reporter.post(issuesPath, draft), 422, 'cannot_read');
+    const bulk = { ids: [own.id], assignee_id: other.id };
+    const { body } = await reporter.post(`${issuesPath}bulk/`, bulk).expect(200);
+    expect(body.results).toMatchObject([{ outcome: 'refused', code: 'cannot_read' }]);
+    const listed = await reporter
+      .get(`/api/v1/users/?can_read=${own.id}&ids=${max.id},${other.id}`)
+      .expect(200);
+    expect(listed.body.map(({ id }: { id: string }) => id)).toEqual([max.id]);
+    for (const id of [max.id, reporter.id, owner.id]) await assign(reporter, id).expect(200);
+    await assign(owner, other.id).expect(200);
+    // An assignee hands it back.
+    await assign(other, reporter.id).expect(200);
+  });
+
   it.each(['viewer', undefined] as const)(
     'is refused to a reporter and assignee who is now %s',
     async (now) => {

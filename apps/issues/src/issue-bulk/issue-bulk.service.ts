@@ -9,7 +9,7 @@ import {
 import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
-import { may } from '../issue-core/issue-access.ts';
+import { may, mayBeAssigned } from '../issue-core/issue-access.ts';
 import { type IssueChange, planChange } from '../issue-core/issue-change.ts';
 import type { IssueName } from '../issue-core/issue-reference.ts';
 import { mayFollow } from '../issue-core/issue-status.ts';
@@ -32,7 +32,7 @@ export type BulkChange =
   | {
       fields: Pick<IssueFields, 'priority' | 'assigneeId' | 'dueOn'>;
       /** What the new assignee may read. */
-      assigneeAccess?: ProjectAccess | undefined;
+      assignee?: { id: string; access: ProjectAccess } | undefined;
     }
   | { added: readonly IssueLabel[]; removed: readonly IssueLabel[] };
 
@@ -63,8 +63,8 @@ export class IssueBulkService {
     }
     const isNamed = id !== null && id !== undefined && !isSelf(actor, { id });
     if (isNamed) await people.resolveForAssignment({ id }, 'assignee_id');
-    const assigneeAccess = isNamed ? await this.#dependencies.access.ofMirrored(id) : undefined;
-    return { fields: { assigneeId: id ?? null }, assigneeAccess };
+    const assignee = isNamed ? { id, access: await this.#dependencies.access.ofMirrored(id) } : undefined;
+    return { fields: { assigneeId: id ?? null }, assignee };
   }
 
   /**
@@ -100,7 +100,8 @@ interface OnePlan {
 
 function planOne(actor: Actor, issue: LockedIssue, wanted: BulkChange): OnePlan {
   if (!isPermitted(actor, issue, wanted)) return refused('forbidden');
-  if ('fields' in wanted && wanted.assigneeAccess?.hides(issue.projectId)) return refused('cannot_read');
+  if ('fields' in wanted && wanted.assignee !== undefined && !mayBeAssigned(wanted.assignee, issue, actor))
+    return refused('cannot_read');
   if ('status' in wanted) {
     if (issue.status === wanted.status) return { outcome: { outcome: 'unchanged' } };
     if (!mayFollow(issue.status, wanted.status)) return refused('illegal_transition');

@@ -1,6 +1,7 @@
 import type { ProjectRole, ProjectVisibility } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
+import type { ProjectAccess } from './project-access.ts';
 
 type Role = 'user' | 'viewer' | 'member' | 'reporter' | 'assignee' | 'staff' | 'superuser';
 
@@ -92,6 +93,21 @@ export function assertMayChangeView({ id, isStaff, isSuperuser }: Actor, ownerId
 export function may(actor: Actor, action: IssueAction, issue: IssueParties): boolean {
   const roles = rolesOf(actor, issue);
   return permitted[action].some((role) => roles.has(role));
+}
+
+/**
+ * Whether a person may be assigned to an issue. In a project of which the actor sees only own issues, they do not give others the right
+ * to read one.
+ */
+export function mayBeAssigned(
+  { id, access }: { id: string; access: ProjectAccess },
+  issue: IssueParties,
+  actor: Actor,
+): boolean {
+  const { projectId, reporterId, assigneeId } = issue;
+  if (access.hides(projectId)) return false;
+  const seesOwn = ({ scope }: ProjectAccess) => scope.own.includes(projectId);
+  return !(seesOwn(actor.access) && seesOwn(access)) || [actor.id, reporterId, assigneeId].includes(id);
 }
 
 /** Throws a 403 problem if the actor may not perform the action. */

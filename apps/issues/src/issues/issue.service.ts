@@ -23,7 +23,7 @@ import type {
   NewIssue,
   PresentedIssue,
 } from '../issue-core/issue.ts';
-import { assertMay, type IssueParties, may } from '../issue-core/issue-access.ts';
+import { assertMay, type IssueParties, may, mayBeAssigned } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertMayFollow, initialStatus } from '../issue-core/issue-status.ts';
@@ -244,7 +244,8 @@ export class IssueService {
     assertMayName(actor, person, field);
     const { id } = await this.#people.resolveForAssignment(person, field);
     if (actor.access.restricted(issue.projectId) === undefined) return id;
-    if ((await this.#access.ofMirrored(id)).hides(issue.projectId)) throw cannotRead(field);
+    const assignee = { id, access: await this.#access.ofMirrored(id) };
+    if (!mayBeAssigned(assignee, issue, actor)) throw cannotRead(field);
     return id;
   }
 

@@ -64,6 +64,8 @@ export const userListQuerySchema = pageQuerySchema.extend({
   can_read: once
     .max(50)
     .optional()
-    .describe('The id, key or number of an issue: only people who may read it. None if you may not.'),
+    .describe(
+      'The id, key or number of an issue: only people who may read it, as also a person must who is assigned by another one than a member or staff. None if you may not.',
+    ),
 });
 export type UserListQuery = z.output<typeof userListQuerySchema>;
