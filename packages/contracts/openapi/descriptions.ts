@@ -1,5 +1,8 @@
 // Descriptions of schemas and members for the documents. A description beside a schema wins; a test finds what has none.
 
+const clientKind =
+  'Whether it keeps a secret (`confidential`), runs on a device of the person (`public`), or signs in itself (`machine`).';
+
 /** By the id of a schema. */
 const schemas: Readonly<Record<string, string>> = {
   ActiveAccessToken: 'An access token that is valid now.',
@@ -207,7 +210,6 @@ const members: Readonly<Record<string, string>> = {
   key: 'The key that people use.',
   keys: 'The public keys.',
   kid: 'The id of the key.',
-  kind: 'Whether it keeps a secret (`confidential`), runs on a device of the person (`public`), or signs in itself (`machine`).',
   kty: 'The type of the key.',
   label: 'The name for people.',
   labels: 'The labels to add and to remove.',
@@ -272,7 +274,13 @@ const members: Readonly<Record<string, string>> = {
   started_at: 'When it began; null before that.',
   state: 'The state.',
   status: 'The status.',
+  'BulkResult.outcome': 'What happened to the issue.',
+  'Client.kind': clientKind,
+  'CreateClient.kind': clientKind,
+  'CreatedClient.kind': clientKind,
+  'Integration.state': 'Whether syncs can work.',
   'OAuthProblem.status': 'The HTTP status.',
+  'ProjectActivity.kind': 'What was done with the project or a member.',
   'Problem.status': 'The HTTP status.',
   sub: 'The id of the identity.',
   subject_types_supported: 'The kinds of `sub`.',

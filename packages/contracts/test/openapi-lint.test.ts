@@ -13,6 +13,8 @@ interface Part {
   name?: string;
   schema?: Part;
   properties?: Record<string, Part>;
+  enum?: string[];
+  items?: Part;
 }
 
 // Spectral is CommonJS.
@@ -25,6 +27,21 @@ const apis: [string, Api][] = [
 ];
 const fileOf = (name: string) => fileURLToPath(new URL(`../openapi/${name}.json`, import.meta.url));
 const documentOf = (name: string) => JSON.parse(readFileSync(fileOf(name), 'utf8'));
+
+describe('the descriptions of both documents', () => {
+  // Descriptions go by the name of a member, unless one names its schema, too.
+  it('are not shared by members with different choices', () => {
+    const choices = new Map<string, Set<string>>();
+    for (const [name] of apis)
+      for (const { properties } of Object.values<Part>(documentOf(name).components.schemas))
+        for (const [member, { description, enum: values, items }] of Object.entries(properties ?? {})) {
+          const all = values ?? items?.enum;
+          const key = `${member}: ${description}`;
+          if (all !== undefined) choices.set(key, (choices.get(key) ?? new Set()).add(all.join()));
+        }
+    expect([...choices].filter(([, { size }]) => size > 1)).toEqual([]);
+  });
+});
 
 describe.each(apis)('the OpenAPI document of %s', (name, api) => {
   it("has no finding of Redocly's recommended rules", async () => {
