@@ -100,7 +100,7 @@ export const updateProjectSchema = z
       .boolean()
       .optional()
       .describe('An archived project takes no further issues. The default project is never archived.'),
-    mail_text: mailText.optional(),
+    mail_text: mailText.optional().describe('What mails about its issues contain.'),
     version: z.int().min(1).nullish().describe('The version on which the change is based.'),
   })
   .refine(({ version: _, ...change }) => Object.values(change).some((value) => value !== undefined), {
