@@ -155,6 +155,9 @@ describe('Undo', () => {
     await undo(page, `Assignee of ${key} changed`).waitFor();
     await page.clock.runFor(11_000);
     await undo(page, `Assignee of ${key} changed`).waitFor({ state: 'detached' });
+    await press(page, 'Control+z');
+    await page.clock.runFor(100);
+    await page.getByText('Nothing to undo.').waitFor();
     // Times go on while the page is open.
     const row = page.getByRole('row', { name: key });
     await row.getByText('just now').waitFor();

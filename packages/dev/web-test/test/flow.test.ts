@@ -118,6 +118,20 @@ describe('the place in a list', () => {
     expect(new URL(page.url()).search).toBe(search);
   });
 
+  it('is that before the search for a key', async () => {
+    const { key } = await ada.api.create({ title: 'Known by its key' });
+    const page = await web.openAs(ada, '/issues?q=Case&order=created_at');
+    await page.getByRole('link', { name: 'Case 1', exact: true }).waitFor();
+    await press(page, '/');
+    await page.getByLabel('Search issues').fill(key);
+    await page.waitForURL((url) => url.searchParams.get('q') === key);
+    await press(page, 'Enter');
+    await heading(page, 'Known by its key');
+    await press(page, 'g', 'i');
+    await page.getByRole('link', { name: 'Case 1', exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe('?order=created_at');
+  });
+
   it('is that of the issue from which J, K and Escape leave', async () => {
     const page = await web.openAs(ada, '/issues?q=Case&order=created_at');
     await page.getByRole('link', { name: 'Case 1', exact: true }).waitFor();
@@ -271,6 +285,18 @@ describe('the choices of a picker', () => {
     await page.keyboard.type('med');
     await press(page, 'Enter', 'Escape');
     await page.waitForURL(/priority=HIGH(?:%2C|,)MEDIUM/);
+  });
+
+  it('are first those that begin with what is typed', async () => {
+    const { key } = await ada.api.create({ title: 'Nearly done' });
+    await ada.api.changeStatus(key, { status: 'IN_PROGRESS' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    await heading(page, 'Nearly done');
+    await press(page, 's');
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.type('res');
+    await press(page, 'Enter');
+    await page.getByRole('button', { name: 'Status: Resolved' }).waitFor();
   });
 
   it('start at the current value, and have digits', async () => {

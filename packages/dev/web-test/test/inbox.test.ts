@@ -61,6 +61,10 @@ describe('the inbox', () => {
     await press(page, 'Enter');
     await heading(page, 'Two');
     await counts(page, 3);
+    await press(page, 'J');
+    await heading(page, 'One');
+    await press(page, 'K');
+    await heading(page, 'Two');
     await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'Inbox' }).click();
     await focused(page, 'Two');
     await press(page, 'u');

@@ -286,6 +286,22 @@ describe('shortcuts', () => {
     else await page.getByRole('dialog', { name: opens }).waitFor();
   });
 
+  it('of two capital letters work with Shift pressed for each, and an issue is then found by its number', async () => {
+    const { key } = await ada.api.create({ title: 'Twice the same' });
+    const other = await ada.api.create({ title: 'Once the same' });
+    const page = await web.openAs(ada, `/issues/${key}`);
+    await page.getByRole('heading', { name: 'Relations' }).waitFor();
+    await page.keyboard.press('Shift+M');
+    await page.keyboard.press('Shift+M');
+    const dialog = page.getByRole('dialog', { name: `Relate ${key}` });
+    await dialog.waitFor();
+    await page.keyboard.type(String(other.number));
+    expect(await dialog.getByRole('combobox').last().inputValue()).toBe(String(other.number));
+    await dialog.getByRole('option', { name: 'Once the same' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Once the same').waitFor();
+  });
+
   it('of two keys work on a Cyrillic layout, and no letter that AltGr types is one', async () => {
     const page = await web.openAs(ada, '/issues');
     await page.getByRole('table').waitFor();

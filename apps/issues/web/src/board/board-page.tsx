@@ -91,7 +91,7 @@ export function BoardPage() {
         isBoard
         search={search}
         onChange={(changes) =>
-          void navigate({
+          navigate({
             search: (now) => validateBoardSearch({ ...now, ...changes }),
             replace: 'q' in changes,
           })

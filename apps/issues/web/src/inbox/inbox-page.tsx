@@ -6,7 +6,7 @@ import type { Notification } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { readPage } from '../http/api.ts';
 import { countOf, setUnread, shownCount, useUnread } from '../http/unread.ts';
-import { noteList } from '../issue-list/came-from.ts';
+import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
 import { CalmPicture } from './inbox-icons.tsx';
@@ -40,6 +40,7 @@ export function InboxPage() {
   const loaded = list.data?.pages.flatMap(({ items }) => items) ?? [];
   const shown = useMarked(loaded);
   useEffect(() => noteList('/inbox', search), [search]);
+  useEffect(() => noteOrder([...new Set(shown.map(({ issue }) => issue.key))]));
   const isEmpty = list.isSuccess && shown.length === 0 && !list.hasNextPage;
   // The rows that were loaded are done.
   const isShort = shown.length === 0 && list.hasNextPage;

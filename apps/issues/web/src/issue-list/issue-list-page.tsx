@@ -32,7 +32,7 @@ export function IssueListPage() {
   const order = search.order ?? '-created_at';
   useEffect(() => noteList('/issues', search), [search]);
   const change = (changes: Record<string, string | undefined>) =>
-    void navigate({
+    navigate({
       search: (now) => validateListSearch({ ...now, ...changes }),
       replace: 'q' in changes,
     });

@@ -22,7 +22,8 @@ import {
 
 interface ListFiltersProps {
   search: ListSearch;
-  onChange: (change: Record<string, string | undefined>) => void;
+  /** May return when the list is that of the change. */
+  onChange: (change: Record<string, string | undefined>) => unknown;
   onReset: () => void;
   searchField: RefObject<HTMLInputElement | null>;
   /** A board shows all statuses, in its own order. */
@@ -155,7 +156,7 @@ function summary(name: string, chosen: readonly string[]) {
 
 interface SearchFieldProps {
   value: string;
-  onChange: (value: string) => void;
+  onChange: (value: string) => unknown;
   field: RefObject<HTMLInputElement | null>;
 }
 
@@ -183,12 +184,15 @@ function SearchField({ value, onChange, field }: SearchFieldProps) {
         maxLength={200}
         value={typed ?? value}
         onChange={({ target }) => setTyped(target.value)}
-        onKeyDown={onKey((key, { currentTarget }: KeyboardEvent<HTMLInputElement>) => {
+        onKeyDown={onKey(async (key, { currentTarget }: KeyboardEvent<HTMLInputElement>) => {
           const words = currentTarget.value.trim();
-          // The filters do not apply to a key.
-          if (key === 'Enter' && /^[a-z]+-\d{1,9}$/i.test(words))
-            void navigate({ to: '/issues/$key', params: { key: words.toUpperCase() } });
-          else if (key === 'Enter') onChange(currentTarget.value);
+          const isKey = /^[a-z][a-z\d]*-\d{1,9}$/i.test(words);
+          if (key !== 'Enter') return;
+          if (!isKey) return void onChange(words);
+          // The filters do not apply to a key, and the way back leads to the list without it.
+          setTyped(undefined);
+          await onChange('');
+          await navigate({ to: '/issues/$key', params: { key: words.toUpperCase() } });
         })}
       />
     </div>

@@ -1,5 +1,5 @@
 import type { Activity, Person } from '@tessera/contracts';
-import { dayName, personName, priorityNames, statusNames } from '../messages.ts';
+import { personName, priorityNames, statusNames } from '../messages.ts';
 import { sayingOf } from './relation-sides.ts';
 import { fieldName } from './use-issue-changes.ts';
 
@@ -75,7 +75,8 @@ function relationText(value: unknown): string {
   return `${says} #${String(member(value, 'number'))}`;
 }
 
-const linkName = (link: unknown) => `${String(member(link, 'type') ?? '')} ${isolated(member(link, 'ref'))}`;
+const linkName = (link: unknown) =>
+  `${String(member(link, 'type') ?? '').replaceAll('_', ' ')} ${isolated(member(link, 'ref'))}`;
 
 // A text in Arabic or Hebrew would change the order of the words around it.
 function isolated(value: unknown): string {
@@ -90,10 +91,13 @@ function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'afte
   };
 }
 
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+
 function valueText(field: string | null, value: unknown): string {
   if (field === 'assignee') return value === null ? 'no one' : isolated(personName(value as Person));
   if (field === 'project') return String(member(value, 'key'));
-  if (field === 'due_on') return value === null ? 'none' : dayName(String(value));
+  // What is today is not today for ever.
+  if (field === 'due_on') return value === null ? 'none' : dayFormat.format(new Date(String(value)));
   const text = String(value ?? 'none');
   if (field === 'status') return (statusNames as Record<string, string>)[text] ?? text;
   if (field === 'priority') return (priorityNames as Record<string, string>)[text] ?? text;

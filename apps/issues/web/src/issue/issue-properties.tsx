@@ -15,6 +15,7 @@ import type { RowChange } from '../quick-change/use-row-changes.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { RelativeTime } from '../shell/relative-time.tsx';
+import { notify } from '../shell/toasts.tsx';
 import { useUser } from '../shell/user.ts';
 import { readersOf, useMayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
@@ -46,7 +47,8 @@ export function IssueProperties({ issue, latest, save }: IssuePropertiesProps) {
   // A key opens a dialog: the page stays where it is, and the choice is on the screen.
   const [opened, setOpened] = useState<ChangedField>();
   const open = (field: ChangedField) => () => {
-    if (!isReadOnly) setOpened(field);
+    if (isReadOnly) notify('You may not change this issue.');
+    else setOpened(field);
   };
   const own: User = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
   const assign = (person: User | null) =>

@@ -118,6 +118,7 @@ export function RelationDialog({ issue, side, onSide, onChoose, onClose }: Relat
             content: <FoundIssueText issue={one} />,
           }))}
           selected={[]}
+          hasNumbers
           isPending={isPending}
           onSearch={(text) => {
             setProblem('');

@@ -19,10 +19,15 @@ export interface ChoicesProps {
   onSearch?: ((text: string) => void) | undefined;
   /** The options for what was typed have not arrived yet. */
   isPending?: boolean;
+  /** The search is for numbers, so a digit chooses nothing. */
+  hasNumbers?: boolean;
   /** Makes an option with the typed name, and chooses it. */
   onCreate?: ((name: string) => void) | undefined;
 }
 
+// The sort is stable: what begins with the words is before what contains them.
+const beginsWith = ({ name }: Option, words: string) =>
+  Number(` ${name.toLowerCase()}`.includes(` ${words}`));
 const createValue = 'create';
 const shortLength = 5;
 
@@ -33,7 +38,16 @@ interface ClosableProps extends ChoicesProps {
 
 /** A search field with a listbox (ARIA combobox pattern). Takes the focus. */
 export function Choices(props: ClosableProps) {
-  const { label, isMultiple = false, onChange, onSearch, isPending = false, onCreate, onClose } = props;
+  const {
+    label,
+    isMultiple = false,
+    onChange,
+    onSearch,
+    isPending = false,
+    hasNumbers,
+    onCreate,
+    onClose,
+  } = props;
   // The next key can come before what was chosen has arrived from outside.
   const outside = props.selected.join();
   const [chosen, setChosen] = useState({ outside, selected: props.selected });
@@ -43,7 +57,9 @@ export function Choices(props: ClosableProps) {
   const words = search.trim().toLowerCase();
   const found =
     onSearch === undefined
-      ? props.options.filter(({ name }) => name.toLowerCase().includes(words))
+      ? props.options
+          .filter(({ name }) => name.toLowerCase().includes(words))
+          .sort((one, other) => beginsWith(other, words) - beginsWith(one, words))
       : props.options;
   const isNew =
     onCreate !== undefined && words !== '' && found.every(({ name }) => name.toLowerCase() !== words);
@@ -92,7 +108,7 @@ export function Choices(props: ClosableProps) {
     choose(options[0]);
   }, [isReady]);
   const digit = (key: string) =>
-    /^[1-9]$/.test(key) && search === '' ? options[Number(key) - 1] : undefined;
+    /^[1-9]$/.test(key) && search === '' && !hasNumbers ? options[Number(key) - 1] : undefined;
   const press = onKey((key, event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (key === 'ArrowDown') setActive(Math.min(active + 1, options.length - 1));
@@ -141,7 +157,7 @@ export function Choices(props: ClosableProps) {
         id={`${id}-list`}
         aria-label={label}
         aria-multiselectable={isMultiple}
-        className={search === '' ? 'picker-list numbered' : 'picker-list'}
+        className={search === '' && !hasNumbers ? 'picker-list numbered' : 'picker-list'}
         {...(isShort && { tabIndex: -1, ref: takeFocus, onKeyDown: press })}
       >
         {options.map((option, index) => (

@@ -82,11 +82,13 @@ export function useAllCommands(): Command[] {
 }
 
 let first: { key: string; at: number } | undefined;
+// The second key of `M M` begins with Shift.
+const modifiers = /^(?:Shift|Control|Alt|AltGraph|Meta|CapsLock)$/;
 
 const press = onKey((pressed, event: KeyboardEvent) => {
   // Where AltGr types a character, such as [ on a German layout, some systems add Ctrl and Alt to it.
   const isTyped = event.getModifierState('AltGraph');
-  if (event.defaultPrevented) return;
+  if (event.defaultPrevented || modifiers.test(pressed)) return;
   if (event.altKey && !isTyped) return pressWithAlt(event);
   if (document.querySelector('dialog[open]') !== null) return;
   const isWithCtrl = (event.ctrlKey || event.metaKey) && !isTyped;

@@ -65,7 +65,8 @@ export async function undoLast(): Promise<void> {
   // Its message is shown after the response.
   setTimeout(() => {
     const last = toasts.findLast((toast) => toast.undo !== undefined);
-    if (last !== undefined) undo(last);
+    if (last === undefined) notifyDone('Nothing to undo. Some changes can be undone for ten seconds.');
+    else undo(last);
   });
 }
 
