@@ -18,21 +18,21 @@ interface StoredDraft extends Draft {
 }
 
 const storeName = 'drafts';
-let opened: Promise<IDBDatabase> | undefined;
+const opened: Record<string, Promise<IDBDatabase>> = {};
 
-function open(): Promise<IDBDatabase> {
-  opened ??= new Promise((resolve, reject) => {
-    const opening = indexedDB.open('tessera', 1);
+function open(name: string): Promise<IDBDatabase> {
+  opened[name] ??= new Promise((resolve, reject) => {
+    const opening = indexedDB.open(name, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(storeName);
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
   });
-  return opened;
+  return opened[name];
 }
 
-/** Runs a transaction on the stored drafts. */
-export async function run(work: (store: IDBObjectStore) => void): Promise<void> {
-  const database = await open();
+/** Runs a transaction on the stored drafts. @param name of the database: `tessera-files` has the files of drafts */
+export async function run(work: (store: IDBObjectStore) => void, name = 'tessera'): Promise<void> {
+  const database = await open(name);
   const transaction = database.transaction(storeName, 'readwrite');
   work(transaction.objectStore(storeName));
   await new Promise<void>((resolve, reject) => {
@@ -41,6 +41,10 @@ export async function run(work: (store: IDBObjectStore) => void): Promise<void> 
     transaction.onabort = () => reject(transaction.error);
   });
 }
+
+/** Runs a transaction on the stored drafts, and one on their files. */
+export const runOnBoth = (work: (store: IDBObjectStore) => void) =>
+  Promise.all([run(work), run(work, 'tessera-files')]);
 
 /**
  * Each tab has its own drafts for each person, named by the lock that it holds while it lives and belongs to the person. So a
@@ -147,5 +151,5 @@ export async function forgetDrafts(): Promise<void> {
   if (areDraftsKept()) return;
   const person = personOfPage();
   // A browser without a store has no drafts.
-  await run((store) => store.delete(ofPerson(person))).catch(() => {});
+  await runOnBoth((store) => store.delete(ofPerson(person))).catch(() => {});
 }

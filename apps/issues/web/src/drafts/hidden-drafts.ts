@@ -1,6 +1,6 @@
 import { readPage } from '../http/api.ts';
 import { personOfPage } from '../sign-in/session-gate.ts';
-import { ofPerson, run } from './draft-store.ts';
+import { ofPerson, runOnBoth } from './draft-store.ts';
 
 const isId = /^[0-9a-f-]{36}$/;
 const maxIds = 100;
@@ -9,7 +9,7 @@ const maxIds = 100;
 export async function forgetDraftsOf(ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const person = personOfPage();
-  await run((store) => {
+  await runOnBoth((store) => {
     for (const id of ids) store.delete(ofPerson(`${person}/${id}`));
   });
 }
@@ -17,7 +17,7 @@ export async function forgetDraftsOf(ids: readonly string[]): Promise<void> {
 /** Deletes the drafts of the person about issues that they no longer see. */
 export async function forgetHiddenDrafts(): Promise<void> {
   const found = new Set<string>();
-  await run((store) => {
+  await runOnBoth((store) => {
     const reading = store.getAllKeys(ofPerson(personOfPage()));
     reading.onsuccess = () => {
       for (const key of reading.result) {

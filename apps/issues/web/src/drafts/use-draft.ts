@@ -88,7 +88,7 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
     latest: () => typed.current ?? draft.text,
     sendingKey: async () => {
       const { sentWith = crypto.randomUUID() } = draft;
-      await keep({ ...draft, sentWith });
+      await keep({ ...draft, text: typed.current ?? draft.text, sentWith });
       return sentWith;
     },
     clear,

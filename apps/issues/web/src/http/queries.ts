@@ -49,7 +49,7 @@ export const projectsQuery = queryOptions({
 });
 
 /** What an issue page shows besides the issue, which each change of the issue can change. */
-const partNames = ['comments', 'activity', 'watching', 'relations'] as const;
+const partNames = ['comments', 'activity', 'watching', 'relations', 'files'] as const;
 
 /** Reads an issue and its parts again, where they are shown. */
 export const refreshIssue = (client: QueryClient, key: string): Promise<unknown> =>

@@ -2,10 +2,11 @@ import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { useFilesFirst } from '../files/use-files-first.ts';
 import { call, type Page } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { refreshIssue } from '../http/queries.ts';
-import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { chooserId, MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { applyEdit, quoteEdit } from '../markdown/text-edits.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
 import { notifyDone, takeBack } from '../shell/toasts.tsx';
@@ -15,10 +16,12 @@ export const commentFieldId = 'new-comment';
 
 export function CommentForm({ issue }: { issue: Issue }) {
   const client = useQueryClient();
-  const comment = useDraft(`${issue.id}/comment`, '', issue.version);
+  const draft = `${issue.id}/comment`;
+  const comment = useDraft(draft, '', issue.version);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const { text } = comment.draft;
+  const filesFirst = useFilesFirst(text);
 
   const quote = () => {
     const field = document.getElementById(commentFieldId);
@@ -28,13 +31,25 @@ export function CommentForm({ issue }: { issue: Issue }) {
     if (quoted === undefined) field.focus();
     else applyEdit(field, quoteEdit(field.value, quoted));
   };
-  useCommands(ofIssue([{ key: 'r', name: 'Quote the selected text or the newest comment', run: quote }]));
+  useCommands(
+    ofIssue([
+      { key: 'r', name: 'Quote the selected text or the newest comment', run: quote },
+      {
+        key: 'u',
+        name: 'Attach files to a comment',
+        run: () => document.getElementById(chooserId(commentFieldId))?.click(),
+      },
+    ]),
+  );
 
   const submit = async () => {
     if (isBusy || text.trim() === '') return;
     setBusy(true);
     setProblem('');
     try {
+      const text = await filesFirst.complete(comment.latest());
+      if (text === undefined) return;
+      if (text !== comment.latest()) comment.setText(text);
       // A repetition after a lost response adds no second comment.
       const idempotencyKey = await comment.sendingKey();
       const params = { id: issue.key };
@@ -75,6 +90,8 @@ export function CommentForm({ issue }: { issue: Issue }) {
       <MarkdownEditor
         label="Comment"
         value={text}
+        draft={draft}
+        files={issue.attachments}
         fieldId={commentFieldId}
         readersOf={readersOf(issue)}
         placeholder="Add a comment"
@@ -87,7 +104,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
         }}
       />
       <p className="form-problem" role="alert">
-        {problem}
+        {filesFirst.problem || problem}
       </p>
       <div className="actions">
         <button type="submit" className="primary" disabled={isBusy || text.trim() === ''}>

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { useFilesFirst } from '../files/use-files-first.ts';
 import { call, readTag } from '../http/api.ts';
 import { refreshIssue } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
@@ -106,6 +107,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
         <MarkdownView
           text={comment.body}
           references={referencesOf(issue, comment.mentions)}
+          files={comment.attachments}
           onToggle={isOwn ? (line) => void toggle(line) : undefined}
         />
       )}
@@ -120,15 +122,20 @@ interface EditorProps extends CommentProps {
 }
 
 function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, onReopen }: EditorProps) {
-  const handle = useDraft(`${issue.id}/comment/${comment.id}`, comment.body, 0);
+  const draft = `${issue.id}/comment/${comment.id}`;
+  const handle = useDraft(draft, comment.body, 0);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const { text } = handle.draft;
+  const filesFirst = useFilesFirst(text);
   const submit = async () => {
     if (isBusy || text.trim() === '') return;
     setBusy(true);
     setProblem('');
     try {
+      const text = await filesFirst.complete(handle.latest());
+      if (text === undefined) return setBusy(false);
+      if (text !== handle.latest()) handle.setText(text);
       const id = issue.key;
       const body = { body: text };
       if (isDeleted)
@@ -156,6 +163,8 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, on
         label="Edited text"
         value={text}
         rows={4}
+        draft={draft}
+        files={comment.attachments}
         readersOf={readersOf(issue)}
         onChange={handle.setText}
         onSubmit={() => void submit()}
@@ -163,7 +172,8 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose, on
         hasFocus
       />
       <p className="form-problem" role="alert">
-        {isDeleted ? `The comment was deleted by another person. ${problem}` : problem}
+        {isDeleted && 'The comment was deleted by another person. '}
+        {filesFirst.problem || problem}
       </p>
       <div className="actions">
         <button

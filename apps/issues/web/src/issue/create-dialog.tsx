@@ -4,6 +4,7 @@ import { useLocation, useNavigate } from '@tanstack/react-router';
 import type { IssuePriority, IssueStatus } from '@tessera/contracts';
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { useFilesFirst } from '../files/use-files-first.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery, projectsQuery } from '../http/queries.ts';
@@ -42,6 +43,7 @@ const empty: Form = {
   dueOn: null,
 };
 const none = 'none';
+const draft = 'new-issue';
 
 /** The whole form is one draft, as JSON. */
 function readForm(text: string): Form {
@@ -62,10 +64,11 @@ export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogP
   const client = useQueryClient();
   const navigate = useNavigate();
   const { data: labels = [] } = useQuery(labelsQuery);
-  const handle = useDraft('new-issue', '', 0);
+  const handle = useDraft(draft, '', 0);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
   const form = readForm(handle.draft.text);
+  const filesFirst = useFilesFirst(form.description);
   const { data: projects } = useQuery(projectsQuery);
   const filter = useLocation({ select: ({ search }) => search.project });
   const [usual] = useState(() => usualProject(filter));
@@ -94,12 +97,15 @@ export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogP
     event?.preventDefault();
     if (isBusy || form.title.trim() === '' || isTooLong(form.title)) return;
     if (isLost) return setProblem('You no longer see the project of this draft. Choose another one.');
-    const { text } = handle.draft;
-    const { title, description, priority, assignee } = form;
-    const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
+    const { title, priority, assignee } = form;
     setBusy(true);
     setProblem('');
     try {
+      const description = await filesFirst.complete(form.description);
+      if (description === undefined) return setBusy(false);
+      if (description !== form.description) change({ description });
+      const text = handle.latest();
+      const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
       // A repetition after a lost response creates no second issue.
       const idempotencyKey = await handle.sendingKey();
       const key = project?.key ?? wanted;
@@ -153,6 +159,7 @@ export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogP
           label="Description"
           placeholder="Description"
           rows={8}
+          draft={draft}
           value={form.description}
           onChange={(description) => change({ description })}
           onSubmit={() => void submit()}
@@ -216,7 +223,7 @@ export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogP
           <p className="muted">{visibilityTexts[project.visibility]}</p>
         )}
         <p className="form-problem" role="alert">
-          {problem}
+          {filesFirst.problem || problem}
         </p>
         <div className="actions end">
           <span className="muted" role="status">

@@ -1,3 +1,4 @@
+import { useFilesOf } from '../files/issue-files.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { withToggledTask } from '../markdown/task-boxes.ts';
@@ -9,6 +10,7 @@ import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts
 export function EditableDescription(props: TextEditProps) {
   const edit = useTextEdit('description', props);
   const { description } = props.issue;
+  const files = useFilesOf(props.issue);
   const toggle = edit.isReadOnly
     ? undefined
     : (line: number) => {
@@ -34,6 +36,7 @@ export function EditableDescription(props: TextEditProps) {
               <MarkdownView
                 text={description}
                 references={referencesOf(props.issue, props.issue.mentions)}
+                files={files}
                 onToggle={toggle}
               />
             )}
@@ -45,16 +48,26 @@ export function EditableDescription(props: TextEditProps) {
           <MarkdownEditor
             label="Description"
             rows={10}
+            draft={edit.scope}
+            files={files}
             readersOf={readersOf(props.issue)}
             fieldId={textFieldId('description')}
             value={edit.text}
             onChange={edit.type}
-            onSubmit={edit.submit}
+            onSubmit={() => void edit.submit()}
             onCancel={edit.close}
             hasFocus={edit.hasFocus}
           />
+          <p className="form-problem" role="alert">
+            {edit.problem}
+          </p>
           <div className="actions">
-            <button type="button" className="primary" disabled={edit.isBusy} onClick={edit.submit}>
+            <button
+              type="button"
+              className="primary"
+              disabled={edit.isBusy}
+              onClick={() => void edit.submit()}
+            >
               Save description
             </button>
             <button type="button" onClick={edit.discard}>

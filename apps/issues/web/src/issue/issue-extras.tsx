@@ -1,4 +1,5 @@
 import type { Issue } from '@tessera/contracts';
+import { IssueFiles } from '../files/issue-files-list.tsx';
 import { IssueLinks } from './issue-links.tsx';
 import { IssueRelations } from './issue-relations.tsx';
 import { MoveIssue } from './move-issue.tsx';
@@ -12,6 +13,7 @@ export function IssueExtras({ issue }: { issue: Issue }) {
       <WatchButton issue={issue} />
       <MoveIssue issue={issue} />
       <IssueRelations issue={issue} />
+      <IssueFiles issue={issue} />
       <IssueLinks issue={issue} />
       {issue.sync.state !== 'not_configured' && <SyncPanel issue={issue} />}
     </>

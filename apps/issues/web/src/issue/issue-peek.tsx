@@ -79,6 +79,7 @@ export function IssuePeek({ row, onMove, onClose }: IssuePeekProps) {
             key={issue.id}
             text={issue.description}
             references={referencesOf(issue, issue.mentions)}
+            files={issue.attachments}
           />
         )}
         <p className="peek-foot muted">

@@ -1,6 +1,7 @@
 import type { Issue } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { useFilesFirst } from '../files/use-files-first.ts';
 import { focusIfLost } from '../shell/focus.ts';
 import { useMayChange } from './access.ts';
 import { isTooLong } from './title-field.tsx';
@@ -33,8 +34,10 @@ export function useTextEdit(
   // The base is the value at the start of editing, although another person may change the issue meanwhile.
   const [base, setBase] = useState<{ text: string; version: number }>();
   const start = base ?? { text: issue[field], version: issue.version };
-  const handle = useDraft(`${issue.id}/${field}`, start.text, start.version);
+  const scope = `${issue.id}/${field}`;
+  const handle = useDraft(scope, start.text, start.version);
   const { draft, state, clear } = handle;
+  const filesFirst = useFilesFirst(draft.text);
   const editButton = useRef<HTMLButtonElement>(null);
 
   const hasDraft = state === 'restored';
@@ -103,11 +106,17 @@ export function useTextEdit(
     /** Closes the editor. The draft stays for the next time. */
     close,
     discard,
-    submit: () => {
+    /** Why the text was not sent, if a file of it is missing. */
+    problem: filesFirst.problem,
+    scope,
+    submit: async () => {
       if (isBusy || (field === 'title' && isTooLong(draft.text))) return;
-      const text = field === 'title' ? draft.text.trim() : draft.text;
+      const whole = field === 'title' ? draft.text : await filesFirst.complete(handle.latest());
+      if (whole === undefined) return;
+      if (whole !== handle.latest()) handle.setText(whole);
+      const text = field === 'title' ? whole.trim() : whole;
       if (text === issue[field] || (field === 'title' && text === '')) finish();
-      else void submit({ text: draft.base, version: draft.version });
+      else await submit({ text: draft.base, version: draft.version });
     },
   };
 }

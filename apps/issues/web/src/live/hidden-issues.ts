@@ -6,7 +6,7 @@ import { removeRows } from '../http/issue-rows.ts';
 import { projectsQuery, sessionQuery } from '../http/queries.ts';
 
 /** What the pages keep of an issue, by its key. */
-const parts = ['comments', 'activity', 'watching', 'relations', 'sync'];
+const parts = ['comments', 'activity', 'watching', 'relations', 'files', 'sync'];
 /** Searches and counts have parts of issues, too. */
 const findings = ['palette', 'found', 'notifications', 'counts', 'view-count'];
 

@@ -1,4 +1,6 @@
+import type { AttachedFile } from '@tessera/contracts';
 import MarkdownIt, { type RendererRule, type StateBlock } from 'markdown-it';
+import { contentPath, isPicture, sizeText } from '../files/attached.ts';
 import { linkAddresses } from './addresses.ts';
 import { direct } from './direction.ts';
 import { limitWork, portionsOf, TooMuchWork } from './work-limits.ts';
@@ -78,27 +80,66 @@ const code: RendererRule = (tokens, place) =>
 rules.fence = code;
 rules.code_block = code;
 
-// A link contains no other link, so an image in a link is its text.
-for (const type of ['link_open', 'link_close'])
-  rules[type] = (tokens, place, options, env, self) => {
-    if (env !== undefined) env.isInLink = type === 'link_open';
-    return self.renderToken(tokens, place, options);
-  };
+/** What the rules know while they render a text. */
+interface Rendered {
+  [name: PropertyKey]: unknown;
+  files?: readonly AttachedFile[];
+  isInLink?: boolean;
+  /** What ends the link. */
+  end?: string;
+}
 
-// An image of another site would report its readers there, and the policy blocks it.
-rules.image = (tokens, place, options, env, self) => {
+const ofFile = /^attachment:([0-9a-f-]{36})$/i;
+
+/** The file that an address names; null if the text has no such file, undefined for another address. */
+function fileOf(href: string, { files = [] }: Rendered): AttachedFile | null | undefined {
+  const id = ofFile.exec(href)?.[1]?.toLowerCase();
+  return id === undefined ? undefined : (files.find((file) => file.id === id) ?? null);
+}
+
+const notFound = ' <em>(file not found)</em>';
+const sizeOf = ({ size }: AttachedFile) => ` (${sizeText(size)})`;
+
+// A link contains no other link, so an image in a link is its text. The name of a file that is missing is no link.
+rules.link_open = (tokens, place, options, env: Rendered = {}, self) => {
+  const link = tokens[place];
+  const file = fileOf(String(link?.attrGet('href') ?? ''), env);
+  env.isInLink = true;
+  env.end = file === null ? notFound : `</a>${file === undefined ? '' : sizeOf(file)}`;
+  if (file != null) link?.attrSet('href', contentPath(file.id));
+  return file === null ? '' : self.renderToken(tokens, place, options);
+};
+rules.link_close = (_tokens, _place, _options, env: Rendered = {}) => {
+  env.isInLink = false;
+  return env.end ?? '</a>';
+};
+
+// An image of another site would report its readers there, and the policy blocks it. A picture of the issue is shown.
+rules.image = (tokens, place, options, env: Rendered = {}, self) => {
   const image = tokens[place];
   const href = String(image?.attrGet('src') ?? '');
-  const text = escapeHtml(self.renderInlineAsText(image?.children ?? [], options, env) || href);
-  return env?.isInLink === true ? text : `<a href="${escapeHtml(href)}">${text}</a>`;
+  const file = fileOf(href, env);
+  const alt = self.renderInlineAsText(image?.children ?? [], options, env);
+  const text = escapeHtml(alt || (file?.name ?? href));
+  if (file === null) return text + (env.isInLink === true ? '' : notFound);
+  const link = (content: string, target = href) =>
+    env.isInLink === true ? content : `<a href="${escapeHtml(target)}">${content}</a>`;
+  if (file === undefined) return link(text);
+  const path = contentPath(file.id);
+  if (!isPicture(file)) return link(text, path) + sizeOf(file);
+  return link(
+    `<img src="${path}" alt="${text}" width="${file.width}" height="${file.height}" loading="lazy">`,
+    path,
+  );
 };
 
 /**
  * Returns the HTML of a text, before it is sanitized, in portions that each contain whole elements; undefined if it would
  * cost a reader too much.
+ * @param files those that the text can show
  */
-export function htmlOf(text: string): string[] | undefined {
-  const env = {};
+export function htmlOf(text: string, files: readonly AttachedFile[] = []): string[] | undefined {
+  const env: Rendered = { files };
   try {
     return portionsOf(markdown.parse(text, env)).map((tokens) =>
       markdown.renderer.render(tokens, markdown.options, env),

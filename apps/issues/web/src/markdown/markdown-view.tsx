@@ -1,5 +1,6 @@
 import '../styles/editor.css';
 import { useNavigate } from '@tanstack/react-router';
+import type { AttachedFile } from '@tessera/contracts';
 import { type MouseEvent, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { lazyPart } from '../shell/lazy-part.tsx';
 import { portionAt } from './portion.ts';
@@ -15,6 +16,8 @@ const ReferenceCard = lazyPart(
 interface MarkdownViewProps {
   text: string;
   references?: References;
+  /** The files that the text can show. */
+  files?: readonly AttachedFile[] | undefined;
   /** Toggles the box of the list item in a line. Without it, the boxes are pictures of a state. */
   onToggle?: ((line: number) => void) | undefined;
 }
@@ -22,13 +25,15 @@ interface MarkdownViewProps {
 const nobody: References = { prefix: 'ISS', people: [] };
 
 /** Shows Markdown; until its renderer is loaded, the start of the plain text. */
-export function MarkdownView({ text, references = nobody, onToggle }: MarkdownViewProps) {
+export function MarkdownView({ text, references = nobody, files = [], onToggle }: MarkdownViewProps) {
   const element = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const [card, setCard] = useState<CardTarget>();
   const isEditable = onToggle !== undefined;
   const { prefix } = references;
   const people = JSON.stringify(references.people);
+  // Of files that the text does not name, nothing is shown.
+  const named = JSON.stringify(files.filter(({ id }) => text.includes(id)));
   useEffect(() => {
     let isCurrent = true;
     const { current } = element;
@@ -40,6 +45,7 @@ export function MarkdownView({ text, references = nobody, onToggle }: MarkdownVi
           element: current,
           text,
           references: { prefix, people: JSON.parse(people) as References['people'] },
+          files: JSON.parse(named) as AttachedFile[],
           isEditable,
           isCurrent: () => isCurrent,
         }),
@@ -51,7 +57,7 @@ export function MarkdownView({ text, references = nobody, onToggle }: MarkdownVi
     return () => {
       isCurrent = false;
     };
-  }, [text, prefix, people, isEditable]);
+  }, [text, prefix, people, named, isEditable]);
 
   const show = ({ target }: SyntheticEvent) => {
     const link = (target as Element).closest<HTMLAnchorElement>('a[data-issue], a[data-person]');

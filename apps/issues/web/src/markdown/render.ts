@@ -1,10 +1,16 @@
+import type { AttachedFile } from '@tessera/contracts';
 import DOMPurify from 'dompurify';
 import { htmlOf } from './markdown-html.ts';
 import { portionAt } from './portion.ts';
 import { linkReferences, type References } from './references.ts';
 
+const contentOfFile = /^\/app\/api\/v1\/attachments\/[0-9a-f-]{36}\/content\/$/;
+
 DOMPurify.addHook('afterSanitizeAttributes', (element) => {
   if (element.nodeName === 'A') element.setAttribute('rel', 'noopener noreferrer nofollow');
+  // The page stays when a file is opened.
+  if (contentOfFile.test(element.getAttribute('href') ?? '')) element.setAttribute('target', '_blank');
+  if (element.nodeName === 'IMG' && !contentOfFile.test(element.getAttribute('src') ?? '')) element.remove();
   if (element.nodeName === 'INPUT') element.setAttribute('aria-label', nameOf(element));
 });
 
@@ -17,7 +23,7 @@ function nameOf(box: Element): string {
 }
 
 const tags =
-  'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr input li ol p pre strong table tbody td th thead tr ul'.split(
+  'a blockquote br code del em h1 h2 h3 h4 h5 h6 hr img input li ol p pre strong table tbody td th thead tr ul'.split(
     ' ',
   );
 
@@ -25,6 +31,7 @@ interface Rendering {
   element: HTMLElement;
   text: string;
   references: References;
+  files: readonly AttachedFile[];
   /** The boxes of lists can be changed. */
   isEditable: boolean;
   isCurrent: () => boolean;
@@ -54,11 +61,11 @@ export async function renderInTurn(rendering: Rendering): Promise<void> {
 }
 
 /** Shows Markdown in an element, one portion in each step. */
-function* stepsOf({ element, text, references, isEditable }: Rendering): Generator<() => void> {
+function* stepsOf({ element, text, references, files, isEditable }: Rendering): Generator<() => void> {
   let portions: string[] | undefined;
   yield () => {
     try {
-      portions = htmlOf(text);
+      portions = htmlOf(text, files);
     } catch (error) {
       reportError(error);
     }
@@ -70,6 +77,7 @@ function* stepsOf({ element, text, references, isEditable }: Rendering): Generat
       if (place === 0) element.textContent = '';
       const part = sanitized(html);
       link(part);
+      limitPictures(part);
       if (isEditable) enableTasks(part);
       element.append(part);
       // Otherwise the layout of all portions would be one task.
@@ -92,12 +100,28 @@ function sanitized(html: string): DocumentFragment {
       'disabled',
       'aria-label',
       'data-line',
+      'src',
+      'alt',
+      'width',
+      'height',
+      'loading',
     ],
     // Without this, their values would have to be URLs, too.
-    ADD_URI_SAFE_ATTR: ['dir', 'align', 'start', 'type', 'checked', 'disabled'],
+    ADD_URI_SAFE_ATTR: ['dir', 'align', 'start', 'type', 'checked', 'disabled', 'width', 'height', 'loading'],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?!\/)|#)/i,
     RETURN_DOM_FRAGMENT: true,
   });
+}
+
+const pictureHeight = 480;
+
+/** A high picture is narrower. Its own width and height stay, so that its place is known before it is loaded. */
+function limitPictures(part: DocumentFragment): void {
+  for (const picture of part.querySelectorAll('img')) {
+    const width =
+      (pictureHeight * Number(picture.getAttribute('width'))) / Number(picture.getAttribute('height'));
+    picture.style.maxWidth = `min(100%, ${width}px)`;
+  }
 }
 
 function enableTasks(part: DocumentFragment): void {
