@@ -46,6 +46,9 @@ const phases: Record<Phase, string> = {
   done: 'Uploaded',
 };
 
+/** In its effects, React would set the field back to what it knows, and the field would lose its undo. */
+const afterReact = (act: () => void) => queueMicrotask(act);
+
 /** The files of a text that is being written: uploads them, and shows their state in a row for each. */
 export function EditorFiles(props: EditorFilesProps) {
   const { draft, text, onText, field, chosen, onTaken, onUploaded } = props;
@@ -67,12 +70,20 @@ export function EditorFiles(props: EditorFilesProps) {
   }, [connection]);
   useEffect(() => follow(scope, text), [scope, text]);
 
-  const edit = (from: number, to: number, inserted: string) => {
-    const { current } = field;
-    if (current === null) return onText(text.slice(0, from) + inserted + text.slice(to));
-    const caret = from + inserted.length;
-    applyEdit(current, { from, to, text: inserted, selection: [caret, caret] });
-  };
+  const latest = useRef(props);
+  latest.current = props;
+  /** Changes the text as typing does. The preview has no field. */
+  const edit = (
+    change: (text: string, field: HTMLTextAreaElement | null) => readonly [number, number, string],
+  ) =>
+    afterReact(() => {
+      const { current } = field;
+      const now = current?.value ?? latest.current.text;
+      const [from, to, inserted] = change(now, current);
+      const caret = from + inserted.length;
+      if (current === null) latest.current.onText(now.slice(0, from) + inserted + now.slice(to));
+      else applyEdit(current, { from, to, text: inserted, selection: [caret, caret] });
+    });
 
   useEffect(() => {
     if (chosen.length === 0) return;
@@ -89,8 +100,11 @@ export function EditorFiles(props: EditorFilesProps) {
     );
     if (taken.length === 0) return;
     const inserted = `${taken.map(({ id, name }) => placeholderOf(id, name)).join('\n')}\n`;
-    const { selectionStart = text.length, selectionEnd = text.length } = field.current ?? {};
-    edit(selectionStart, selectionEnd, inserted);
+    edit(({ length }, current) => [
+      current?.selectionStart ?? length,
+      current?.selectionEnd ?? length,
+      inserted,
+    ]);
   });
 
   usePlaced(props, rows);
@@ -102,8 +116,11 @@ export function EditorFiles(props: EditorFilesProps) {
   const remove = ({ id, uploaded }: Upload) => {
     const target =
       uploaded === undefined || named.includes(id) ? `upload:${id}` : `attachment:${uploaded.id}`;
-    const found = new RegExp(`!?\\[(?:\\\\.|[^\\]\\\\\\n])*\\]\\(${target}\\)\\n?|${target}`).exec(text);
-    if (found !== null) edit(found.index, found.index + found[0].length, '');
+    const pattern = new RegExp(`!?\\[(?:\\\\.|[^\\]\\\\\\n])*\\]\\(${target}\\)\\n?|${target}`);
+    edit((now) => {
+      const found = pattern.exec(now);
+      return found === null ? [0, 0, ''] : [found.index, found.index + found[0].length, ''];
+    });
   };
 
   return (
@@ -147,31 +164,36 @@ function usePlaced({ text, onText, field }: EditorFilesProps, rows: readonly Upl
       current?.removeEventListener('compositionend', end);
     };
   }, [field.current]);
+  const latest = useRef({ text, onText });
+  latest.current = { text, onText };
   useEffect(() => {
-    const { current } = field;
-    let next = text;
-    for (const { id, uploaded } of rows) {
-      const found = placeholdersIn(next).find((one) => one.id === id);
-      // An input method would lose what it composes.
-      if (uploaded === undefined || found === undefined || placed.current.has(id) || isComposing) continue;
-      placed.current.add(id);
-      const { from, to } = found;
-      const { markdown } = uploaded;
-      next = next.slice(0, from) + markdown + next.slice(to);
-      if (current === null || current !== document.activeElement) continue;
-      const { selectionStart, selectionEnd, scrollTop } = current;
-      const moved = (place: number) =>
-        place <= from ? place : place < to ? from + markdown.length : place + markdown.length - (to - from);
-      applyEdit(current, {
-        from,
-        to,
-        text: markdown,
-        selection: [moved(selectionStart), moved(selectionEnd)],
-      });
-      current.scrollTop = scrollTop;
-    }
-    if (next !== text && current !== document.activeElement) onText(next);
+    // An input method would lose what it composes.
+    if (isComposing) return;
+    const named = placeholdersIn(text);
+    const found = rows.filter(
+      ({ id, uploaded }) =>
+        uploaded !== undefined && named.some((one) => one.id === id) && !placed.current.has(id),
+    );
+    for (const { id } of found) placed.current.add(id);
+    afterReact(() => {
+      for (const { id, uploaded } of found) place(id, uploaded?.markdown ?? '');
+    });
   });
+  const place = (id: string, markdown: string) => {
+    const { current } = field;
+    const now = current?.value ?? latest.current.text;
+    const placeholder = placeholdersIn(now).find((one) => one.id === id);
+    if (placeholder === undefined) return;
+    const { from, to } = placeholder;
+    // Where the user is elsewhere, the focus stays there.
+    if (current === null || current !== document.activeElement)
+      return latest.current.onText(now.slice(0, from) + markdown + now.slice(to));
+    const { selectionStart, selectionEnd, scrollTop } = current;
+    const moved = (at: number) =>
+      at <= from ? at : at < to ? from + markdown.length : at + markdown.length - (to - from);
+    applyEdit(current, { from, to, text: markdown, selection: [moved(selectionStart), moved(selectionEnd)] });
+    current.scrollTop = scrollTop;
+  };
 }
 
 /** Tells screen readers what has happened to the files. */
