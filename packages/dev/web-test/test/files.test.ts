@@ -44,9 +44,9 @@ interface GivenFile {
 }
 
 /** Lets the user paste or drop files into a field. */
-async function give(kind: 'paste' | 'drop', files: readonly GivenFile[], tab = page): Promise<void> {
-  await comment(tab).focus();
-  await tab.evaluate(
+async function give(kind: 'paste' | 'drop', files: readonly GivenFile[], field = comment()): Promise<void> {
+  await field.focus();
+  await field.page().evaluate(
     `((kind, files) => {
       const data = new DataTransfer();
       for (const { name, base64, type = 'application/octet-stream' } of files)
@@ -102,7 +102,7 @@ describe('a file of a comment', () => {
     await give('paste', [{ name: 'shot.png', base64: png, type: 'image/png' }]);
     await row('shot.png').getByText('Uploaded').waitFor();
     expect(await comment().inputValue()).toMatch(/^Before!\[shot\.png\]\(attachment:[0-9a-f-]{36}\)\n$/);
-    await row('shot.png').getByLabel('Description of shot.png').fill('A [red] dot');
+    await row('shot.png').getByLabel('Alt text of shot.png').fill('A [red] dot');
     expect(await comment().inputValue()).toMatch(/^Before!\[A \\\[red\\\] dot\]\(attachment:/);
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.locator('.editor-preview img[alt="A [red] dot"]').waitFor();
@@ -196,6 +196,39 @@ describe('a file of a comment', () => {
     expect((await ada.api.attachments(key)).map(({ name }) => name).sort()).toEqual(
       names.filter((name) => name !== 'four.png').sort(),
     );
+  });
+});
+
+describe('a file of an issue', () => {
+  it('is taken by the dialog for a new issue, and by the editor of its description', async () => {
+    const image = { name: 'new.png', base64: png, type: 'image/png' };
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('c');
+    const dialog = page.getByRole('dialog', { name: 'New issue' });
+    await dialog.getByLabel('Title').fill('With a picture');
+    const uploads = await holdUploads();
+    const field = dialog.getByRole('textbox', { name: 'Description' });
+    await give('paste', [image], field);
+    await uploads.count(1);
+    await dialog.getByRole('button', { name: 'Create issue' }).click();
+    await dialog.getByText('Not sent: new.png is not uploaded yet.').waitFor();
+    await uploads.release();
+    await eventually(
+      () => field.inputValue(),
+      (text) => text.includes('attachment:'),
+    );
+    await dialog.getByRole('button', { name: 'Create issue' }).click();
+    await page.locator('.description img[alt="new.png"]').waitFor();
+    await page.keyboard.press('e');
+    const description = page.getByRole('textbox', { name: 'Description' });
+    await give('drop', [{ ...image, name: 'more.png' }], description);
+    await eventually(
+      () => description.inputValue(),
+      (text) => /more\.png\]\(attachment:/.test(text),
+    );
+    await description.press('Control+Enter');
+    await page.locator('.description img[alt="more.png"]').waitFor();
+    await page.getByRole('region', { name: 'Files 2' }).waitFor();
   });
 });
 
@@ -474,13 +507,13 @@ describe('the page', () => {
   it.each([1280, 320])('is accessible with rows of files, %i pixels wide', async (width) => {
     const { page: tab, close } = await web.open({ bypassCSP: true, viewport: { width, height: 800 } });
     await signIn(tab, ada, `/issues/${key}`);
-    await give('paste', [{ name: 'done.png', base64: png, type: 'image/png' }], tab);
+    await give('paste', [{ name: 'done.png', base64: png, type: 'image/png' }], comment(tab));
     await row('done.png', tab).getByText('Uploaded').waitFor();
     const uploads = await holdUploads(tab);
-    await give('paste', [{ name: 'long-name-'.repeat(12), base64: png, type: 'image/png' }], tab);
+    await give('paste', [{ name: 'long-name-'.repeat(12), base64: png, type: 'image/png' }], comment(tab));
     await uploads.count(1);
     await tab.context().setOffline(true);
-    await give('paste', [{ name: 'failed.png', base64: png, type: 'image/png' }], tab);
+    await give('paste', [{ name: 'failed.png', base64: png, type: 'image/png' }], comment(tab));
     await uploads.count(2);
     await uploads.held[1]?.abort();
     await row('failed.png', tab).getByText('The server cannot be reached.').waitFor();

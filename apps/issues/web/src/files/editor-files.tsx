@@ -46,6 +46,14 @@ const phases: Record<Phase, string> = {
   done: 'Uploaded',
 };
 
+// The browser would leave the page for a file that is dropped beside an editor.
+for (const type of ['dragover', 'drop'] as const)
+  addEventListener(type, (event) => {
+    if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = 'none';
+  });
+
 /** In its effects, React would set the field back to what it knows, and the field would lose its undo. */
 const afterReact = (act: () => void) => queueMicrotask(act);
 
@@ -271,7 +279,7 @@ function AltField({ file, text, onText }: Pick<FileRowProps, 'text' | 'onText'> 
   return (
     <label className="file-alt">
       <span>
-        Description<span className="visually-hidden"> of {file.name}</span>
+        Alt text<span className="visually-hidden"> of {file.name}</span>
       </span>
       <input
         value={alt}

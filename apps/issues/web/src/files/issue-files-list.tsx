@@ -44,7 +44,11 @@ function FileList({ issue, count }: { issue: Issue; count: number }) {
               </a>{' '}
               <span className="muted">
                 {sizeText(file.size)}
-                {file.uploader !== undefined && <bdi> {personName(file.uploader)}</bdi>}
+                {file.uploader !== undefined && (
+                  <>
+                    , <bdi>{personName(file.uploader)}</bdi>
+                  </>
+                )}
               </span>
             </span>
             {file.uploader !== undefined && (file.uploader.id === user.id || hasStaffRights(user)) && (
