@@ -124,7 +124,7 @@ export function EditorFiles(props: EditorFilesProps) {
   const remove = ({ id, uploaded }: Upload) => {
     const target =
       uploaded === undefined || named.includes(id) ? `upload:${id}` : `attachment:${uploaded.id}`;
-    const pattern = new RegExp(`!?\\[(?:\\\\.|[^\\]\\\\\\n])*\\]\\(${target}\\)\\n?|${target}`);
+    const pattern = new RegExp(`!?\\[(?:\\\\.|[^\\][\\\\\\n])*\\]\\(${target}\\)\\n?|${target}`);
     edit((now) => {
       const found = pattern.exec(now);
       return found === null ? [0, 0, ''] : [found.index, found.index + found[0].length, ''];
@@ -273,7 +273,7 @@ const altMax = 500;
 
 /** What the picture shows, for those who do not see it. Without it, the name of the file stays. */
 function AltField({ file, text, onText }: Pick<FileRowProps, 'text' | 'onText'> & { file: AttachedFile }) {
-  const picture = new RegExp(`!\\[((?:\\\\.|[^\\]\\\\])*)\\](?=\\(attachment:${file.id}\\))`);
+  const picture = new RegExp(`!\\[((?:\\\\.|[^\\][\\\\])*)\\](?=\\(attachment:${file.id}\\))`);
   const written = picture.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
   const [alt, setAlt] = useState(written === file.name ? '' : (written ?? ''));
   return (

@@ -1,6 +1,6 @@
 const id = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-// Also one whose brackets the user has changed.
-const pattern = new RegExp(`!\\[([^\\]\\n]*)\\]\\(upload:(${id})\\)|upload:(${id})`, 'g');
+// Also one whose brackets the user has changed. A bracket in a bracket begins again, so that the time is linear.
+const pattern = new RegExp(`!\\[([^\\][\\n]*)\\]\\(upload:(${id})\\)|upload:(${id})`, 'g');
 
 export interface Placeholder {
   id: string;
