@@ -11,6 +11,7 @@ import { defaultProjectId } from '../issue-core/project.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
+import { withFileLinks } from '../trackers/file-links.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
 import { displayText } from '../trackers/tracker-text.ts';
@@ -27,6 +28,8 @@ interface Tracking {
   repository: SyncRepository;
   /** Time limit of a request to the tracker. */
   deadlineMs: number;
+  /** The address of the page of an issue. */
+  pageOf: (issueId: string) => string;
 }
 
 interface SyncBindingDependencies {
@@ -129,7 +132,7 @@ export class SyncBindingService {
     const job = await repository.lease(issue.id, actor.id, deadlineMs);
     if (job === undefined) throw syncInProgress();
     try {
-      await act(job, tracking);
+      await act(job, { ...tracking, tracker: withFileLinks(tracking.tracker, tracking.pageOf(issue.id)) });
     } catch (error) {
       await repository.release(job, { isDue: false });
       throw error instanceof TrackerError ? trackerProblem(error, null) : error;

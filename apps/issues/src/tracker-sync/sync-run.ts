@@ -6,6 +6,7 @@ import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import type { LabelService } from '../labels/label.service.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
+import { withFileLinks } from '../trackers/file-links.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
 import { markedComments, planComments, type UnsentComment } from './comment-merge.ts';
@@ -32,6 +33,8 @@ export interface SyncCollaborators {
   writer: IssueWriter;
   labels: LabelService;
   policies: ConflictPolicies;
+  /** The address of the page of an issue. */
+  pageOf: (issueId: string) => string;
 }
 
 interface SyncRunOptions {
@@ -71,7 +74,8 @@ export class SyncRun {
   readonly #failures: TrackerError[] = [];
 
   constructor(collaborators: SyncCollaborators, { job, requestId, signal, readsComments }: SyncRunOptions) {
-    this.#with = collaborators;
+    const tracker = withFileLinks(collaborators.tracker, collaborators.pageOf(job.issueId));
+    this.#with = { ...collaborators, tracker };
     this.#job = job;
     this.#signal = signal;
     this.#readsComments = readsComments;

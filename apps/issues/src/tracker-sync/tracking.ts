@@ -44,7 +44,11 @@ interface TrackingCollaborators {
 }
 
 /** Creates everything that syncs issues with the configured tracker, if there is one. */
-export function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
+export function createTracking(
+  { tracking, publicBaseUrl }: Config,
+  logger: Logger,
+  collaborators: TrackingCollaborators,
+) {
   const { main, leases, people, metrics, eventSignal, reader, writer, labels } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
@@ -66,9 +70,11 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
   const recordOutcome = observeSyncs(metrics, queue);
   const clock = new TrackerClock();
   const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue, clock });
+  // By the id: the key changes when the issue moves to another project.
+  const pageOf = (issueId: string) => `${publicBaseUrl}/issues/${issueId}`;
   const comments = new SyncCommentRepository(main, { tracker: identity, writer });
   const runner = new SyncRunner(
-    { tracker, repository, comments, reader, writer, labels, policies },
+    { tracker, repository, comments, reader, writer, labels, policies, pageOf },
     {
       deadlineMs,
       retrySeconds,
@@ -93,7 +99,7 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
     bindings: new SyncBindingService({
       reader,
       writer,
-      tracking: { tracker, repository, deadlineMs },
+      tracking: { tracker, repository, deadlineMs, pageOf },
     }),
     trackerWebhooks: new TrackerWebhooks(
       secret === undefined ? undefined : { provider, project, secret, queue },

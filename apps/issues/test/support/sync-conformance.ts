@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema, syncStateSchema } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
+import { publicBaseUrl } from './environment.ts';
+import { aPng, uploadFile } from './files.ts';
 import { createIssue, getIssue, historyOf, issuePath, rowOf } from './issues.ts';
 import { followLinks } from './pages.ts';
 import { aPerson, type TestPerson } from './people.ts';
@@ -80,6 +82,27 @@ export function describeSync(
       const synced = await syncIssue(ann, issue);
       expect(synced).toMatchObject({ status: 'CLOSED', priority: 'HIGH', sync: { conflicts: [] } });
       expect((await linkedIssueOf(synced)).isOpen).toBe(false);
+    });
+
+    it('names the page of the issue for each file, and keeps the local texts', async () => {
+      const [shot, log] = [await uploadFile(ann, aPng(4, 3), 'shot [1].png'), await uploadFile(ann)];
+      const description = `Look: ${shot.markdown}\n\n[the log](attachment:${log.id}) and attachment:${log.id}`;
+      const issue = await createIssue(ann, { title: 'With files', description });
+      await ann.post(issuePath(issue, 'comments/'), { body: `Again ${shot.markdown}` }).expect(201);
+      const synced = await syncIssue(ann, issue);
+      const page = `${publicBaseUrl}/issues/${issue.id}`;
+      const remote = await linkedIssueOf(synced);
+      expect(remote.text.replace(/\r\n/g, '\n')).toContain(
+        `Look: [shot \\[1\\].png](${page}#picture-${shot.id})\n\n[the log](${page}#attachment-${log.id}) and ${page}#attachment-${log.id}`,
+      );
+      expect(remote.comments[0]?.body).toContain(`](${page}#picture-${shot.id})`);
+      const again = await syncIssue(ann, issue);
+      expect(again).toMatchObject({ description, sync: { state: 'synced', conflicts: [] } });
+      expect(again.sync.last_result).toMatchObject({ pushed: [], pulled: [], comments_pulled: 0 });
+      await tracker.edit(remote.id, { text: remote.text.replace('Look:', 'See:') });
+      expect(await syncIssue(ann, issue)).toMatchObject({
+        description: description.replace('Look:', 'See:'),
+      });
     });
 
     it('mentions no user, references no issue and keeps the local text unchanged', async () => {
