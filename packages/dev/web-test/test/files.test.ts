@@ -405,7 +405,7 @@ describe('hostile files', () => {
     Buffer.from([1, 0, 0, 0, 0]),
     Buffer.from('*/=1;ran()'),
   ]);
-  const hostile: Record<string, Buffer> = {
+  const hostile: Record<string, Uint8Array<ArrayBuffer>> = {
     'page.html': Buffer.from(`<!doctype html>${script}<img src=x onerror=ran()>`),
     'page.png': Buffer.from(`<html>${script}`),
     'drawing.svg': Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" onload="ran()">${script}</svg>`),

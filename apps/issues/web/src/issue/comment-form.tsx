@@ -56,10 +56,9 @@ export function CommentForm({ issue }: { issue: Issue }) {
       const { id } = await call('addComment', { params, body: { body: text }, idempotencyKey });
       comment.sent(text);
       notifyDone('Comment added', () => undo(id, text));
-      await Promise.all([
-        refreshIssue(client, issue.key),
-        client.invalidateQueries({ queryKey: ['issues'] }),
-      ]);
+      // The next comment need not wait for what the page shows of this one.
+      void refreshIssue(client, issue.key);
+      void client.invalidateQueries({ queryKey: ['issues'] });
     } catch (error) {
       setProblem(notCreated('The comment', 'added', error));
     } finally {
