@@ -122,7 +122,7 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
       FROM page e
      WHERE e.type IN (${listed([...watchedTypes, ...typesForPeople])})
        AND NOT (e.type = 'issue.created' AND e.data ->> 'origin' <> 'local')
-       AND NOT (e.type = 'issue.updated' AND e.data -> 'changed' = '["relations"]')
+       AND (e.type <> 'issue.updated' OR e.data -> 'changed' IS DISTINCT FROM '["relations"]')
        AND NOT EXISTS (
          SELECT FROM comments c WHERE c.id = (e.data ->> 'comment_id')::uuid AND c.deleted_at IS NOT NULL
        )
