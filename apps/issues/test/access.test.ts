@@ -673,6 +673,16 @@ describe('a write by a person whose rights have changed since this process read 
     expect(await traces()).toEqual(before);
   });
 
+  it('reads no file any more after a removal and after sealing', async () => {
+    const file = await uploadFile(owner, randomBytes(100), 'a', `&issue=${issue.id}`);
+    const read = async (person: TestPerson) => person.get(filePath(file, 'content/'));
+    expect((await read(max)).status).toBe(200);
+    expectProblem(await unheard(max, removed, read), 404, 'attachment_not_found');
+    const sealed = [() => visibility('sealed'), () => visibility('members')] as const;
+    expectProblem(await unheard(superuser, sealed, read), 404, 'attachment_not_found');
+    expect((await read(superuser)).status).toBe(200);
+  });
+
   it('gives no one else the right to read an issue, if its author has no role', async () => {
     const project = aKey();
     await owner.post('/api/v1/projects/', { key: project, name: 'x', visibility: 'reporters' }).expect(201);

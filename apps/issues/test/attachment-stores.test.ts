@@ -271,15 +271,21 @@ describe('the header of a picture', () => {
     const body = parts.flat();
     return [...u32(body.length + 8), ...text(type), ...body];
   };
+  const u16 = (value: number) => [value & 255, value >>> 8];
+  /** A GIF with a comment before its frame. */
+  const gif = (width: number, height: number, screen = [width, height]) =>
+    Buffer.from([
+      ...[...text('GIF89a'), ...screen.flatMap(u16), 0x80, 0, 0, 0, 0, 0, 0, 0, 0],
+      ...[0x21, 0xfe, 2, 0x2c, 0x2c, 0, 0x2c, 0, 0, 0, 0, ...u16(width), ...u16(height), 0],
+    ]);
+  const jpeg = (...before: number[]) =>
+    Buffer.from([0xff, 0xd8, ...before, 0xff, 0xc2, 0, 17, 8, 0, 200, 1, 44, 3, 0]);
   const png = (width: number, height: number) =>
     Buffer.from([...text('\x89PNG\r\n\x1a\n\0\0\0\rIHDR'), ...u32(width), ...u32(height), 8, 2]);
   const pictures = {
     'image/png': png(300, 200),
-    'image/gif': Buffer.from([...text('GIF89a'), 44, 1, 200, 0, 0]),
-    'image/jpeg': Buffer.from([
-      ...[0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0, 0xff, 0xff, 0xc4, 0, 3, 0],
-      ...[0xff, 0xc2, 0, 17, 8, 0, 200, 1, 44, 3],
-    ]),
+    'image/gif': gif(300, 200),
+    'image/jpeg': jpeg(0xff, 0xe0, 0, 4, 0, 0, 0xff, 0xff, 0xc4, 0, 3, 0),
     'image/webp': Buffer.from([
       ...text('RIFF\0\0\0\0WEBPVP8X'),
       10,
@@ -361,6 +367,20 @@ describe('the header of a picture', () => {
     ] as const)
       expect([width, height, readPicture(png(width, height))]).toEqual([width, height, undefined]);
     expect(readPicture(png(12_000, 3_333))).toMatchObject({ width: 12_000 });
+    // Browsers enlarge the screen of a GIF, and skip a marker without a length in a JPEG.
+    expect(readPicture(gif(9_000, 5_000, [1, 1]))).toBeUndefined();
+    expect(readPicture(gif(300, 200, [1, 1]))).toMatchObject({ width: 300, height: 200 });
+    expect(readPicture(gif(300, 200).subarray(0, 30))).toBeUndefined();
+    const hidden = [0xff, 0xe1, 0, 8, 0xff, 0xc0, 0, 4, 9, 9];
+    for (const marker of [0x01, 0xd0, 0xd7])
+      expect(readPicture(jpeg(0xff, marker, ...hidden))).toMatchObject({ width: 300, height: 200 });
+    for (const before of [
+      [0xff, 0xd8],
+      [0xff, 0x02, 0, 4, 0, 0],
+      [0xff, 0xe0, 0, 0],
+      [0xff, 0xda, 0, 4, 0, 0],
+    ])
+      expect(readPicture(jpeg(...before))).toBeUndefined();
     for (const other of [
       '<svg xmlns="http://www.w3.org/2000/svg"/>',
       '<html>',
@@ -411,7 +431,10 @@ describe('the header of a picture', () => {
 describe('an upload that was paused for an hour', () => {
   it('has no effect, because its bytes may be deleted', async () => {
     const { repository } = app.dependencies.blobs.attachments;
-    const started = await repository.start({ name: 'a', size: 5, uploaderId: ann.id }, 'database');
+    const started = await repository.start(
+      { name: 'a', size: 5, uploaderId: ann.id, isForIssue: false },
+      'database',
+    );
     await dueNow();
     await cleanUp();
     const contents = { sha256: randomBytes(32), mediaType: 'image/png', width: null, height: null };

@@ -121,7 +121,19 @@ describe('POST /api/v1/attachments/', () => {
       'SELECT id, state FROM attachments ORDER BY created_at DESC, id DESC LIMIT 1',
     );
     expect(row).toMatchObject({ state: 'deleted' });
-    expectInvalidFields(await sendFile(ann, bytes).set('Repr-Digest', 'sha-256=:AAAA:'), ['Repr-Digest']);
+    const other = randomBytes(32).toString('base64');
+    for (const value of [
+      'sha-256=:AAAA:',
+      `sha-256=${other}`,
+      `sha-256=:${other.slice(0, -1)}:`,
+      `SHA-256=:${other}:`,
+      `sha-256=:!${other}:`,
+      'sha-256',
+    ])
+      expectInvalidFields(await sendFile(ann, bytes).set('Repr-Digest', value), ['Repr-Digest']);
+    // The last one of a name counts.
+    const both = `${digest(sha256(bytes))}, ${digest(randomBytes(32))}`;
+    expectProblem(await sendFile(ann, bytes).set('Repr-Digest', both), 422, 'digest_mismatch');
   });
 
   it('stores one file for requests with the same Idempotency-Key, and reads the bytes of a repetition no more', async () => {
@@ -171,8 +183,10 @@ describe('POST /api/v1/attachments/', () => {
       // A small file counts as 64 KiB.
       await add(1_600, 1, null);
       expectProblem(await small(), 409, 'quota_exceeded');
-      await clear();
       const issue = await createIssue(carl);
+      const bound = await uploadFile(carl, Buffer.from('a'), 'a', `&issue=${issue.key}`);
+      await carl.delete(filePath(bound)).expect(204);
+      await clear();
       await add(41, 25 * 1024 * 1024, issue.id);
       expectProblem(await small(), 409, 'quota_exceeded');
       await clear();
@@ -350,6 +364,7 @@ describe('GET /api/v1/attachments/{id}/content/', () => {
       ['bytes=100000-', 100_000, 600_000],
       ['bytes=-5', 599_995, 600_000],
       ['bytes=-9999999', 0, 600_000],
+      ['bytes=0-99999999999999999999999', 0, 600_000],
       ['bytes=131072-500000', 131_072, 500_001],
     ] as const) {
       const { body, headers } = await part(range).expect(206);
@@ -358,7 +373,7 @@ describe('GET /api/v1/attachments/{id}/content/', () => {
     }
     for (const range of ['bytes=0-1,4-5', 'bytes=5-1', 'bytes=-', 'lines=1-2', 'bytes=x'])
       expect((await part(range).expect(200)).body).toHaveLength(bytes.length);
-    for (const range of ['bytes=600000-', 'bytes=-0']) {
+    for (const range of ['bytes=600000-', 'bytes=99999999999999999999999-', 'bytes=-0']) {
       const refused = await ann.get(filePath(file, 'content/')).set('Range', range);
       expectProblem(refused, 416, 'range_not_satisfiable');
       expect(refused.headers['content-range']).toBe('bytes */600000');

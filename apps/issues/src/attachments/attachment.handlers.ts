@@ -55,6 +55,7 @@ export function attachmentHandlers({ attachments, urls }: AttachmentHandlersOpti
         uploaderId: actor.id,
         digest: digestOf(headers['Repr-Digest']),
         bytes: incomingBytes(request, response),
+        isForIssue: query.issue !== undefined,
       });
       return async (transaction) => {
         const by = { actor, requestId, issue: issueOf(query, actor) };
@@ -144,11 +145,13 @@ function sizeOf({ headers }: IncomingMessage): number {
   });
 }
 
-// RFC 9530 2. Other hashes are ignored, as it demands.
+// RFC 9530 2: the last member of a name counts. Other hashes are ignored, as it demands.
 function digestOf(header: string | undefined): Uint8Array | undefined {
-  const [, digest] = /(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):/.exec(header ?? '') ?? [];
-  if (digest === undefined) return undefined;
+  const members = (header ?? '').split(',').map((member) => member.trim());
+  const member = members.findLast((one) => /^sha-256\s*(?:[=;]|$)/i.test(one));
+  if (member === undefined) return undefined;
+  const [, digest = ''] = /^sha-256=:([A-Za-z0-9+/]{43}=):(?:;.*)?$/.exec(member) ?? [];
   const bytes = Buffer.from(digest, 'base64');
   if (bytes.length === 32) return bytes;
-  throw validationProblem([{ field: 'Repr-Digest', message: 'must have a SHA-256 of 32 bytes as base64' }]);
+  throw validationProblem([{ field: 'Repr-Digest', message: 'must be sha-256=:…: with 32 bytes as base64' }]);
 }

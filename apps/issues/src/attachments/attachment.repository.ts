@@ -7,6 +7,7 @@ import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { isWhole } from '../issue-core/project-access.ts';
 import { chargeOf } from '../issue-store/attachment.sql.ts';
 import { isReferredTo, isSeen, joinPerson } from '../issue-store/issue.sql.ts';
+import { mayRead } from '../issue-store/sight.sql.ts';
 import {
   type Contents,
   dailyMax,
@@ -44,7 +45,7 @@ export class AttachmentRepository {
    * The first step of an upload: writes the row of the file, and its key among those without a file. Throws a 409 problem if a quota
    * would be exceeded: the row of the store is locked first, so that uploads are counted one after the other.
    */
-  async start({ name, size, uploaderId }: NewFile, store: StoreName): Promise<StartedFile> {
+  async start({ name, size, uploaderId, isForIssue }: NewFile, store: StoreName): Promise<StartedFile> {
     const file = { id: uuidv7(), key: uuidv4() };
     const charge = chargeOf(Prisma.sql`${size}::int`);
     await this.#database.$transaction(async (transaction) => {
@@ -53,7 +54,7 @@ export class AttachmentRepository {
       const started = await transaction.$executeRaw`
         WITH allowed AS (
           SELECT FROM (SELECT) one
-           WHERE (${own} AND issue_id IS NULL AND state <> 'deleted') <= ${unboundMax}::bigint
+           WHERE (${isForIssue} OR (${own} AND issue_id IS NULL AND state <> 'deleted') <= ${unboundMax}::bigint)
              AND (${own} AND created_at > now() - interval '1 day') <= ${dailyMax}::bigint
         ), intended AS (
           INSERT INTO blob_deletions (key, store, charge, due_at)
@@ -109,11 +110,14 @@ export class AttachmentRepository {
     { id: readerId, access: { scope } }: Pick<Actor, 'id' | 'access'>,
     within: Transaction = this.#database,
   ): Promise<StoredFile | undefined> {
-    const isRead = isWhole(scope)
+    const isAlone = isWhole(scope) && scope.basis.length === 0;
+    // Also by the present members: who was removed has lost the files at once.
+    const isRead = isAlone
       ? Prisma.sql`i.id IS NOT NULL`
-      : Prisma.sql`(i.id IS NOT NULL AND ${isSeen(scope)})`;
+      : Prisma.sql`(i.id IS NOT NULL AND ${isSeen(scope)} AND ${mayRead('reader.id')})`;
     const [file] = await within.$queryRaw<StoredFile[]>`
       SELECT ${columns} FROM attachments a LEFT JOIN issues i ON i.id = a.issue_id ${uploader}
+       CROSS JOIN (SELECT ${readerId}::uuid AS id) reader
        WHERE a.id = ${id}::uuid
          AND (${isRead} OR (a.issue_id IS NULL AND a.state = 'stored' AND a.uploader_id = ${readerId}::uuid))`;
     return file;

@@ -20,6 +20,8 @@ export interface NewFile {
   name: string;
   size: number;
   uploaderId: string;
+  /** Whether it gets its issue at the end of the upload. */
+  isForIssue: boolean;
 }
 
 /** A file whose bytes are written. */

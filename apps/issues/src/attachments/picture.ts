@@ -38,28 +38,55 @@ function readPng(bytes: Buffer): Picture | undefined {
   return { mediaType: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
+// Browsers enlarge the screen to the first frame, so the size is that of both.
 function readGif(bytes: Buffer): Picture | undefined {
-  if (bytes.length < 10 || !/^GIF8[79]a$/.test(textAt(bytes, 0, 6))) return undefined;
-  return { mediaType: 'image/gif', width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+  if (bytes.length < 13 || !/^GIF8[79]a$/.test(textAt(bytes, 0, 6))) return undefined;
+  const flags = bytes.readUInt8(10);
+  let place = 13 + (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
+  // An extension has blocks with a length before each, and ends with an empty one.
+  while (place + 2 < bytes.length && bytes[place] === 0x21)
+    for (place += 2; place < bytes.length; ) {
+      const length = bytes.readUInt8(place);
+      place += 1 + length;
+      if (length === 0) break;
+    }
+  if (place + 10 > bytes.length || bytes[place] !== 0x2c) return undefined;
+  return {
+    mediaType: 'image/gif',
+    width: Math.max(bytes.readUInt16LE(6), bytes.readUInt16LE(place + 1) + bytes.readUInt16LE(place + 5)),
+    height: Math.max(bytes.readUInt16LE(8), bytes.readUInt16LE(place + 3) + bytes.readUInt16LE(place + 7)),
+  };
 }
 
 function readWebp(bytes: Buffer): Picture | undefined {
-  if (bytes.length < 30 || textAt(bytes, 0, 4) !== 'RIFF' || textAt(bytes, 8, 4) !== 'WEBP') return undefined;
+  if (bytes.length < 25 || textAt(bytes, 0, 4) !== 'RIFF' || textAt(bytes, 8, 4) !== 'WEBP') return undefined;
   const size = (width: number, height: number): Picture => ({ mediaType: 'image/webp', width, height });
   switch (textAt(bytes, 12, 4)) {
     case 'VP8X':
+      if (bytes.length < 30) return undefined;
       return size(bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1);
     case 'VP8L': {
       const bits = bytes.readUInt32LE(21);
       return bytes[20] === 0x2f ? size((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1) : undefined;
     }
     case 'VP8 ':
-      if (textAt(bytes, 23, 3) !== '\x9d\x01\x2a') return undefined;
+      if (bytes.length < 30 || textAt(bytes, 23, 3) !== '\x9d\x01\x2a') return undefined;
       return size(bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff);
     default:
       return undefined;
   }
 }
+
+// DHT, DAC, DQT, DNL, DRI, APP0 to APP15 and COM: a decoder reads no other ones before the frame (ITU T.81, table B.1).
+const segments = new Set([
+  0xc4,
+  0xcc,
+  0xdb,
+  0xdc,
+  0xdd,
+  ...Array.from({ length: 16 }, (_, n) => 0xe0 + n),
+  0xfe,
+]);
 
 function readJpeg(bytes: Buffer): Picture | undefined {
   if (textAt(bytes, 0, 3) !== '\xff\xd8\xff') return undefined;
@@ -71,6 +98,11 @@ function readJpeg(bytes: Buffer): Picture | undefined {
       place += 1;
       continue;
     }
+    // TEM and RST have no length.
+    if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) {
+      place += 2;
+      continue;
+    }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
     if (isFrame)
       return {
@@ -78,9 +110,9 @@ function readJpeg(bytes: Buffer): Picture | undefined {
         width: bytes.readUInt16BE(place + 7),
         height: bytes.readUInt16BE(place + 5),
       };
-    // The data begins without a frame.
-    if (marker === 0xda || marker === 0xd9) return undefined;
-    place += 2 + Math.max(2, bytes.readUInt16BE(place + 2));
+    const length = bytes.readUInt16BE(place + 2);
+    if (!segments.has(marker) || length < 2) return undefined;
+    place += 2 + length;
   }
   return undefined;
 }
