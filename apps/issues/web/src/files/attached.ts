@@ -13,5 +13,6 @@ export function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0];
   for (; value >= 1_000 && unit < units.length - 1; unit += 1) value /= 1_000;
   const digits = unit > 0 && value < 10 ? 1 : 0;
+  if (bytes === 1) return '1 byte';
   return `${value.toLocaleString('en', { maximumFractionDigits: digits })} ${units[unit]}`;
 }
