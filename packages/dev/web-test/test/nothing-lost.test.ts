@@ -251,6 +251,7 @@ describe('a service that is not available', () => {
     await comment.fill('Sent twice');
     await comment.press('Control+Enter');
     await page.getByText('The comment was not added. The database is not available.').waitFor();
+    await comment.and(page.locator(':focus')).waitFor();
     expect(await comment.inputValue()).toBe('Sent twice');
     await page.getByRole('button', { name: 'Edit title' }).click();
     const title = page.getByLabel('Title', { exact: true });

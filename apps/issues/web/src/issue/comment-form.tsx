@@ -9,6 +9,7 @@ import { refreshIssue } from '../http/queries.ts';
 import { chooserId, MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { applyEdit, quoteEdit } from '../markdown/text-edits.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
+import { focusIfLost } from '../shell/focus.ts';
 import { notifyDone, takeBack } from '../shell/toasts.tsx';
 import { readersOf } from './access.ts';
 
@@ -42,13 +43,15 @@ export function CommentForm({ issue }: { issue: Issue }) {
     ]),
   );
 
+  /** To the text that was not sent: the next key, such as Escape, is meant for it. */
+  const goBack = () => focusIfLost(() => document.getElementById(commentFieldId));
   const submit = async () => {
     if (isBusy || text.trim() === '') return;
     setBusy(true);
     setProblem('');
     try {
       const text = await filesFirst.complete(comment.latest());
-      if (text === undefined) return;
+      if (text === undefined) return goBack();
       if (text !== comment.latest()) comment.setText(text);
       // A repetition after a lost response adds no second comment.
       const idempotencyKey = await comment.sendingKey();
@@ -61,6 +64,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
       void client.invalidateQueries({ queryKey: ['issues'] });
     } catch (error) {
       setProblem(notCreated('The comment', 'added', error));
+      goBack();
     } finally {
       setBusy(false);
     }
