@@ -108,12 +108,12 @@ export function CreateDialog({ typed, status, onClose, onReopen }: CreateDialogP
       const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
       // A repetition after a lost response creates no second issue.
       const idempotencyKey = await handle.sendingKey();
-      const key = project?.key ?? wanted;
       const body = {
         ...members,
         assignee_id: assignee?.id ?? null,
         due_on: form.dueOn,
-        ...(key !== undefined && { project: key }),
+        // As the draft has it, which a repetition sends again. Without one, the projects were not known: the default one.
+        ...(form.project !== undefined && { project: form.project }),
       };
       const issue = await call('createIssue', { body, idempotencyKey });
       handle.sent(text);
