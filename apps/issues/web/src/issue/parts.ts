@@ -1,12 +1,5 @@
 import { lazyPart } from '../shell/lazy-part.tsx';
 
-/** Loaded when the browser is idle. */
-export const ChangeDialog = lazyPart(
-  async () => (await import('../quick-change/change-dialog.tsx')).ChangeDialog,
-  () => null,
-  () => null,
-);
-
 /** Loaded when a list or the board needs them. */
 export const SelectionBar = lazyPart(
   async () => (await import('../quick-change/selection-bar.tsx')).SelectionBar,

@@ -1,11 +1,10 @@
 import type { IssuePriority, IssueStatus } from '@tessera/contracts';
 import { type ReactNode, useState } from 'react';
 import type { IssueRow } from '../http/api.ts';
-import { ChangeDialog } from '../issue/parts.ts';
 import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import { type Command, ofIssue } from '../shell/commands.ts';
 import { useUser } from '../shell/user.ts';
-import type { ChangedField } from './change-dialog.tsx';
+import { ChangeDialog, type ChangedField } from './change-dialog.tsx';
 import { useRowChanges } from './use-row-changes.ts';
 
 /** The commands that set a status or a priority. */

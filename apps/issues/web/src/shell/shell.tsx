@@ -7,7 +7,6 @@ import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { shownCount, useUnread } from '../http/unread.ts';
 import type { CreateDialogProps } from '../issue/create-dialog.tsx';
-import { ChangeDialog } from '../issue/parts.ts';
 import { forgetLists, lastSearch } from '../issue-list/came-from.ts';
 import { ConnectionNote } from '../live/connection-note.tsx';
 import { useLiveUpdates } from '../live/use-live-updates.ts';
@@ -184,7 +183,7 @@ export function Shell() {
     document.addEventListener('keydown', press);
     const stop = whenIdle(client, () => {
       preloadPages();
-      for (const part of [ChangeDialog, CreateDialog, Palette, KeyboardHelp, ViewsDialog])
+      for (const part of [CreateDialog, Palette, KeyboardHelp, ViewsDialog])
         part.load().catch(() => undefined);
     });
     return () => {
