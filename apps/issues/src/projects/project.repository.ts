@@ -73,11 +73,7 @@ export class ProjectRepository {
     run: (transaction: Transaction) => Promise<Result>,
     within?: Transaction,
   ): Promise<Result> {
-    const locked = async (transaction: Transaction) => {
-      await transaction.$executeRaw`UPDATE project_catalog SET rev = rev + 1`;
-      return run(transaction);
-    };
-    return inTransaction(this.#database, locked, { within });
+    return this.#locked(Prisma.sql`UPDATE project_catalog SET rev = rev + 1`, run, within);
   }
 
   /** The same for a new project, of which there is no text yet: lists of people who do not see it keep their ETags. */
@@ -85,8 +81,16 @@ export class ProjectRepository {
     run: (transaction: Transaction) => Promise<Result>,
     within?: Transaction,
   ): Promise<Result> {
+    return this.#locked(Prisma.sql`SELECT FROM project_catalog FOR UPDATE`, run, within);
+  }
+
+  async #locked<Result>(
+    lock: Prisma.Sql,
+    run: (transaction: Transaction) => Promise<Result>,
+    within: Transaction | undefined,
+  ): Promise<Result> {
     const locked = async (transaction: Transaction) => {
-      await transaction.$executeRaw`SELECT FROM project_catalog FOR UPDATE`;
+      await transaction.$executeRaw(lock);
       return run(transaction);
     };
     return inTransaction(this.#database, locked, { within });

@@ -22,6 +22,19 @@ afterAll(async () => {
 /** The page learns of the changes of others only after nine seconds. */
 const withoutEvents = (page: Page) => page.route('**/events/**', (route) => route.abort());
 
+/** Holds changes of the status of an issue until the returned function is called. */
+async function holdStatus(page: Page, key: string): Promise<() => void> {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(`**/${key}/status/`, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return release;
+}
+
 const column = (page: Page, name: string) =>
   page
     .getByRole('region', { name })
@@ -195,14 +208,7 @@ describe('the board', () => {
     const { key } = await ada.api.create({ title: 'Moved by a key' });
     const page = await web.openAs(ada, '/board');
     await card(page, 'Open', 'Moved by a key').focus();
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route(`**/${key}/status/`, async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdStatus(page, key);
     await page.keyboard.press('s');
     await page.getByRole('option', { name: 'In progress' }).click();
     await card(page, 'In progress', 'Moved by a key').and(page.locator(':focus')).waitFor();
@@ -267,14 +273,7 @@ describe('a row', () => {
     const page = await web.openAs(ada, `/issues?q=${key}`, withoutEvents);
     const row = page.getByRole('row', { name: key });
     await row.getByRole('link').focus();
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route(`**/${key}/status/`, async (route) => {
-      await held;
-      await route.continue();
-    });
+    const release = await holdStatus(page, key);
     await page.keyboard.press('s');
     await page.getByRole('option', { name: 'In progress' }).click();
     await row.getByText('In progress').waitFor();
