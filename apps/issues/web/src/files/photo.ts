@@ -21,6 +21,11 @@ export function readJpeg(bytes: Uint8Array): Jpeg | undefined {
       place += 1;
       continue;
     }
+    // TEM and RST have no length.
+    if (kind === 0x01 || (kind >= 0xd0 && kind <= 0xd7)) {
+      place += 2;
+      continue;
+    }
     if (kind === 0xda) return found.width > 0 ? found : undefined;
     if (kind === 0xe1 || kind === 0xed) found.hasMetadata = true;
     if (kind >= 0xc0 && kind <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(kind)) {
