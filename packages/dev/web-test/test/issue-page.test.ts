@@ -388,6 +388,8 @@ describe('an issue of others', () => {
     await form.getByLabel('Number or URL').fill('T-1');
     await form.getByRole('button', { name: 'Add the link' }).click();
     await page.getByRole('button', { name: 'Remove the link T-1' }).waitFor();
+    // The link is there before the dialog is closed, which returns the focus.
+    await form.waitFor({ state: 'hidden' });
     expect(await page.getByRole('button', { name: 'Remove the link Of her' }).count()).toBe(0);
     await page.getByLabel('Comment').fill('Readers comment.');
     await page.getByLabel('Comment').press('Control+Enter');

@@ -27,6 +27,7 @@ const nobody: References = { prefix: 'ISS', people: [] };
 /** Shows Markdown; until its renderer is loaded, the start of the plain text. */
 export function MarkdownView({ text, references = nobody, files = [], onToggle }: MarkdownViewProps) {
   const element = useRef<HTMLDivElement>(null);
+  const shown = useRef<string>(undefined);
   const navigate = useNavigate();
   const [card, setCard] = useState<CardTarget>();
   const isEditable = onToggle !== undefined;
@@ -38,7 +39,9 @@ export function MarkdownView({ text, references = nobody, files = [], onToggle }
     let isCurrent = true;
     const { current } = element;
     if (current === null) return;
-    current.textContent = portionAt(text, 0);
+    // What is shown stays until the same text is rendered with other names or files.
+    if (shown.current !== text) current.textContent = portionAt(text, 0);
+    shown.current = text;
     import('./render.ts').then(
       ({ renderInTurn }) =>
         renderInTurn({

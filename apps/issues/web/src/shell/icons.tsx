@@ -2,7 +2,8 @@ import type { IssuePriority, IssueStatus } from '@tessera/contracts';
 import type { ReactNode } from 'react';
 import { priorityNames, statusNames } from '../messages.ts';
 
-// Icons are decoration: text or a label beside them carries the meaning.
+// Icons are decoration: text or a label beside them carries the meaning. Those of every page are one shape each: a list has 600
+// elements at most.
 export function Icon({ children }: { children: ReactNode }) {
   return (
     <svg
@@ -38,15 +39,13 @@ export const PlusIcon = () => (
 
 export const InboxIcon = () => (
   <Icon>
-    <path d="M2 9.2 4.2 3.5h7.6L14 9.2v3.3a1 1 0 0 1-1 1H3a1 1 0 0 1-1-1z" />
-    <path d="M2 9.2h3.4a2.6 2.6 0 0 0 5.2 0H14" />
+    <path d="M2 9.2 4.2 3.5h7.6L14 9.2v3.3a1 1 0 0 1-1 1H3a1 1 0 0 1-1-1zh3.4a2.6 2.6 0 0 0 5.2 0H14" />
   </Icon>
 );
 
 export const MyIssuesIcon = () => (
   <Icon>
-    <circle cx="8" cy="5.2" r="2.7" />
-    <path d="M2.8 13.5a5.2 5.2 0 0 1 10.4 0" />
+    <path d="M5.3 5.2a2.7 2.7 0 1 0 5.4 0 2.7 2.7 0 1 0-5.4 0M2.8 13.5a5.2 5.2 0 0 1 10.4 0" />
   </Icon>
 );
 
@@ -71,9 +70,7 @@ export const ViewIcon = () => (
 
 export const BoardIcon = () => (
   <Icon>
-    <rect x="2.2" y="2.5" width="3.2" height="11" rx="1" />
-    <rect x="6.4" y="2.5" width="3.2" height="7" rx="1" />
-    <rect x="10.6" y="2.5" width="3.2" height="9" rx="1" />
+    <path d="M2.2 2.5h3.2v11H2.2zM6.4 2.5h3.2v7H6.4zM10.6 2.5h3.2v9h-3.2z" />
   </Icon>
 );
 
@@ -92,8 +89,7 @@ export const MenuIcon = () => (
 
 export const SearchIcon = () => (
   <Icon>
-    <circle cx="7" cy="7" r="4" />
-    <path d="m10 10 3.5 3.5" />
+    <path d="M3 7a4 4 0 1 0 8 0 4 4 0 1 0-8 0M10 10l3.5 3.5" />
   </Icon>
 );
 
