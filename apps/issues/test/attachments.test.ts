@@ -42,12 +42,12 @@ const rowOf = async (file: { id: string }) =>
 describe('POST /api/v1/attachments/', () => {
   it('stores the bytes and returns what is known of the file, with the text that shows it', async () => {
     const png = aPng(640, 480);
-    const response = await sendFile(ann, png, 'screen [1].png').expect(201);
+    const response = await sendFile(ann, png, 'screen [1] @ann.png').expect(201);
     const file = attachmentSchema.parse(response.body);
     expect(file).toEqual({
       id: expect.any(String),
       issue_id: null,
-      name: 'screen [1].png',
+      name: 'screen [1] @ann.png',
       size: png.length,
       sha256: sha256(png).toString('hex'),
       media_type: 'image/png',
@@ -55,7 +55,7 @@ describe('POST /api/v1/attachments/', () => {
       height: 480,
       state: 'stored',
       url: `${publicBaseUrl}${filePath(file, 'content/')}`,
-      markdown: `![screen \\[1\\].png](attachment:${file.id})`,
+      markdown: `![screen \\[1\\] \\@ann.png](attachment:${file.id})`,
       uploader: { id: ann.id, username: ann.username },
       created_at: expect.any(String),
       expires_at: expect.any(String),
@@ -145,6 +145,9 @@ describe('POST /api/v1/attachments/', () => {
     expect([again.body, again.headers.location]).toEqual([first.body, first.headers.location]);
     const other = await sendFile(ann, bytes, 'other.png').set('Idempotency-Key', key);
     expectProblem(other, 422, 'idempotency_key_reused');
+    await ann.delete(filePath(first.body)).expect(204);
+    const late = await sendFile(ann, bytes).set('Idempotency-Key', key);
+    expectProblem(late, 404, 'attachment_not_found');
   });
 
   it('adds the file to an issue at once, with its history and its event', async () => {
@@ -210,7 +213,7 @@ describe('POST /api/v1/attachments/', () => {
 describe('a text that names a file', () => {
   it('binds it to the issue in one statement with the creation', async () => {
     const [first, second] = [await uploadFile(ann, aPng(2, 1), 'a.png'), await uploadFile(ann)];
-    const description = `Look: ![a](${nameIn(first)}) and [b](${nameIn(second).toUpperCase().replace('ATTACHMENT', 'attachment')})`;
+    const description = `Look: ![a](${nameIn(first)}) and [b](${nameIn(second).toUpperCase()}?a=1)`;
     const created = await ann.post('/api/v1/issues/', { title: 'a', description }).expect(201);
     const issue = issueIn(created);
     const shown = {
@@ -459,7 +462,17 @@ describe('DELETE /api/v1/attachments/{id}/', () => {
     const file = await uploadFile(ann);
     expectProblem(await bob.delete(filePath(file)), 404, 'attachment_not_found');
     await ann.delete(filePath(file)).expect(204);
-    expectProblem(await ann.get(filePath(file)), 404, 'attachment_not_found');
+    await ann.delete(filePath(file)).expect(204);
+    expect((await ann.get(filePath(file)).expect(200)).body).toEqual({
+      ...file,
+      state: 'deleted',
+      expires_at: expect.any(String),
+    });
+    for (const person of [bob, staff]) {
+      expectProblem(await person.get(filePath(file)), 404, 'attachment_not_found');
+      expectProblem(await person.delete(filePath(file)), 404, 'attachment_not_found');
+    }
+    expectProblem(await ann.get(filePath(file, 'content/')), 404, 'attachment_not_found');
     expect(await deletions(file)).toHaveLength(1);
   });
 

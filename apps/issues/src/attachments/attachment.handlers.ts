@@ -63,7 +63,7 @@ export function attachmentHandlers({ attachments, urls }: AttachmentHandlersOpti
         return { resourceId: file.id, response: created(file) };
       };
     },
-    present: async (id, { actor }) => created(await attachments.find(id, actor)),
+    present: async (id, { actor }) => created(await attachments.findStored(id, actor)),
   };
 
   const get: Handler<typeof getAttachment, Actor> = async ({ actor, params }) => ({
@@ -119,7 +119,7 @@ function present(file: StoredFile, urls: IssueUrls): Attachment {
     issue_id: file.issueId,
     sha256: Buffer.from(file.sha256).toString('hex'),
     state: file.state,
-    markdown: `${isPicture ? '!' : ''}[${file.name.replace(/[\\[\]`*_<>!&]/g, '\\$&')}](attachment:${file.id})`,
+    markdown: `${isPicture ? '!' : ''}[${file.name.replace(/[\\[\]`*_<>!&@]/g, '\\$&')}](attachment:${file.id})`,
     uploader: presentPerson(file.uploaderId, file.uploaderName),
     created_at: file.createdAt.toISOString(),
     expires_at: file.issueId === null ? (file.expiresAt?.toISOString() ?? null) : null,

@@ -104,7 +104,7 @@ export class AttachmentRepository {
       UPDATE blob_deletions SET due_at = least(due_at, now() + ${failedTime}) WHERE key = ${key}::uuid AND attempts = 0`;
   }
 
-  /** Finds a file that a person may see: of an issue that they read, or their own without an issue. */
+  /** Finds a file that a person may see: of an issue that they read, or their own without an issue, also a deleted one. */
   async find(
     id: string,
     { id: readerId, access: { scope } }: Pick<Actor, 'id' | 'access'>,
@@ -119,7 +119,7 @@ export class AttachmentRepository {
       SELECT ${columns} FROM attachments a LEFT JOIN issues i ON i.id = a.issue_id ${uploader}
        CROSS JOIN (SELECT ${readerId}::uuid AS id) reader
        WHERE a.id = ${id}::uuid
-         AND (${isRead} OR (a.issue_id IS NULL AND a.state = 'stored' AND a.uploader_id = ${readerId}::uuid))`;
+         AND (${isRead} OR (a.issue_id IS NULL AND a.sha256 IS NOT NULL AND a.uploader_id = ${readerId}::uuid))`;
     return file;
   }
 

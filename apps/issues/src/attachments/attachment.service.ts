@@ -128,14 +128,14 @@ export class AttachmentService {
     return assertFound(await this.#dependencies.repository.list(reference));
   }
 
-  /** Deletes a file. A request for a deleted file of an issue succeeds without a change, so that a client can retry. */
+  /** Deletes a file. A request for a deleted file succeeds without a change, so that a client can retry. */
   async delete(id: string, actor: Actor, requestId: string): Promise<void> {
     const { repository, writer } = this.#dependencies;
     let file = await this.find(id, actor);
     if (file.issueId === null && (await repository.deleteUnbound(id, actor.id))) return;
     // A text has named it meanwhile.
     if (file.issueId === null) file = await this.find(id, actor);
-    if (file.issueId === null) throw attachmentNotFound();
+    if (file.issueId === null) return;
     if (file.uploaderId !== actor.id && !actor.isStaff && !actor.isSuperuser)
       throw new ProblemError({
         status: 403,

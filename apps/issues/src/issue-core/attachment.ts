@@ -47,7 +47,6 @@ const reference = /\battachment:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?!
 
 /** Returns the ids of the files that a text names, in its order. Throws a 409 problem if there are too many. */
 export function filesNamedIn(text: string): string[] {
-  if (!text.includes('attachment:')) return [];
   const ids = new Set<string>();
   for (const [, id = ''] of text.matchAll(reference)) ids.add(id.toLowerCase());
   if (ids.size > attachmentsPerTextMax)

@@ -13,11 +13,9 @@ export function fileLinks(page: string) {
   const linked = new RegExp(`${prefix}attachment-(${uuid})(?![0-9a-f-])`, 'gi');
   return {
     toTracker: (text: string) =>
-      text.includes('attachment:')
-        ? text
-            .replace(picture, (_, name, id) => `${name}(${page}#picture-${id})`)
-            .replace(named, (_, id) => `${page}#attachment-${id}`)
-        : text,
+      text
+        .replace(picture, (_, name, id) => `${name}(${page}#picture-${id})`)
+        .replace(named, (_, id) => `${page}#attachment-${id}`),
     /** Undoes `toTracker`. */
     fromTracker: (text: string) =>
       text.includes(page)

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   // Chromium reports requests that are refused or cut.
-  expect(web.problems(/ERR_INTERNET_DISCONNECTED|ERR_FAILED|status of (?:401|409|413|503)/)).toEqual([]);
+  expect(web.problems(/ERR_INTERNET_DISCONNECTED|ERR_FAILED|status of (?:401|409|413|429|503)/)).toEqual([]);
 });
 
 async function openIssue(tab: Page): Promise<void> {
@@ -170,6 +170,23 @@ describe('a file of a comment', () => {
     expect(await uploaded('typed.png')).toBe(1);
   });
 
+  it('leaves what an input method composes alone until its end', async () => {
+    const uploads = await holdUploads();
+    const devtools = await page.context().newCDPSession(page);
+    await give('paste', [{ name: 'composed.png', base64: png, type: 'image/png' }]);
+    await uploads.count(1);
+    await devtools.send('Input.imeSetComposition', { text: 'にほ', selectionStart: 2, selectionEnd: 2 });
+    await uploads.release();
+    await row('composed.png').getByText('Uploaded').waitFor();
+    expect(await comment().inputValue()).toMatch(/\(upload:[0-9a-f-]{36}\)\nにほ$/);
+    await devtools.send('Input.imeSetComposition', { text: 'にほん', selectionStart: 3, selectionEnd: 3 });
+    await devtools.send('Input.insertText', { text: '日本' });
+    await eventually(
+      () => comment().inputValue(),
+      (text) => /^!\[composed\.png\]\(attachment:[0-9a-f-]{36}\)\n日本$/.test(text),
+    );
+  });
+
   it('is uploaded with two others at the same time, and a text waits for all of them', async () => {
     const uploads = await holdUploads();
     const names = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}.png`);
@@ -251,9 +268,27 @@ describe('an upload that fails', () => {
     await rows().getByText(shown).waitFor();
     await page.unrouteAll();
     await rows()
-      .getByRole('button', { name: /^Try .* again$/ })
+      .getByRole('button', { name: /^Try again: / })
       .click();
     await rows().getByText('Uploaded').waitFor();
+  });
+
+  it('goes on by itself after the time that the server names', async () => {
+    await page.route(
+      '**/app/api/v1/attachments/?**',
+      (route) =>
+        route.fulfill({
+          status: 429,
+          headers: { 'Retry-After': '1' },
+          json: { code: 'too_many_uploads', detail: 'Too many uploads.' },
+          contentType: 'application/problem+json',
+        }),
+      { times: 1 },
+    );
+    await give('paste', [{ name: 'busy.png', base64: png, type: 'image/png' }]);
+    await rows().getByText('Too many uploads.').waitFor();
+    await rows().getByText('Uploaded').waitFor();
+    expect(await uploaded('busy.png')).toBe(1);
   });
 
   it('goes on by itself when the server can be reached again', async () => {
@@ -274,7 +309,7 @@ describe('an upload that fails', () => {
     await rows().getByText('The server cannot be reached.').waitFor();
     await page.unrouteAll();
     await rows()
-      .getByRole('button', { name: /^Try .* again$/ })
+      .getByRole('button', { name: /^Try again: / })
       .click();
     await rows().getByText('Uploaded').waitFor();
     expect(await uploaded('lost.png')).toBe(1);
@@ -288,10 +323,11 @@ describe('the bytes', () => {
     await give('paste', [{ name: 'reload.png', base64: png, type: 'image/png' }]);
     await uploads.count(1);
     await page.getByText('Draft saved').waitFor();
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
-    const again = page.waitForRequest((request) => request.url().includes('/attachments/?'));
     await page.reload();
-    expect((await again).headers()['idempotency-key']).toBe(uploads.keys()[0]);
+    await uploads.count(2);
+    const [first, again] = uploads.keys();
+    expect(again).toBe(first);
+    await uploads.release();
     await row('reload.png').getByText('Uploaded').waitFor();
     await eventually(
       () => comment().inputValue(),
@@ -393,7 +429,7 @@ describe('a photo of a phone', () => {
     await give('drop', [{ name: 'broken.jpg', base64: broken.toString('base64'), type: 'image/jpeg' }]);
     await row('broken.jpg').getByText('could not be removed from it').waitFor();
     expect(await uploaded('broken.jpg')).toBe(0);
-    await page.getByRole('button', { name: 'Send broken.jpg as it is' }).click();
+    await page.getByRole('button', { name: 'Send as it is: broken.jpg' }).click();
     await row('broken.jpg').getByText('Uploaded').waitFor();
     expect(await uploaded('broken.jpg')).toBe(1);
   });
@@ -425,7 +461,7 @@ describe('hostile files', () => {
     );
     await ada.api.addComment(
       key,
-      files.map(({ id }) => `![x](attachment:${id}) [y](attachment:${id})`).join('\n\n'),
+      files.map(({ id }) => `![x](attachment:${id}) [y](ATTACHMENT:${id}?a=1)`).join('\n\n'),
     );
     await tab.goto(`/issues/${key}`);
     await tab.locator('.comment a').nth(9).waitFor();

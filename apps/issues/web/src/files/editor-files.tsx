@@ -247,12 +247,12 @@ function FileRow({ row, text, onText, onRemove }: FileRowProps) {
         {phase === 'sending' && <progress value={part} aria-label={`Upload of ${name}`} />}
         <span className="file-actions">
           {phase === 'failed' && (
-            <button type="button" aria-label={`Try ${name} again`} onClick={() => retry(id)}>
+            <button type="button" aria-label={`Try again: ${name}`} onClick={() => retry(id)}>
               Try again
             </button>
           )}
           {phase === 'asking' && (
-            <button type="button" aria-label={`Send ${name} as it is`} onClick={() => sendAsItIs(id)}>
+            <button type="button" aria-label={`Send as it is: ${name}`} onClick={() => sendAsItIs(id)}>
               Send as it is
             </button>
           )}
@@ -289,7 +289,7 @@ function AltField({ file, text, onText }: Pick<FileRowProps, 'text' | 'onText'> 
         disabled={written === undefined}
         onChange={({ target: { value } }) => {
           setAlt(value);
-          const shown = (value.trim() || file.name).replace(/[\\[\]`*_<>!&]/g, '\\$&');
+          const shown = (value.trim() || file.name).replace(/[\\[\]`*_<>!&@]/g, '\\$&');
           onText(text.replace(picture, () => `![${shown}]`));
         }}
       />

@@ -11,7 +11,7 @@ export interface Placeholder {
 
 /** The text in the place of a file that is not uploaded yet. */
 export const placeholderOf = (id: string, name: string) =>
-  `![Uploading ${name.replace(/[\\[\]`*_<>!&]/g, '')}…](upload:${id})`;
+  `![Uploading ${name.replace(/[\\[\]`*_<>!&@]/g, '')}…](upload:${id})`;
 
 /** Finds the files in a text that are not uploaded yet. */
 export const placeholdersIn = (text: string): Placeholder[] =>

@@ -89,7 +89,8 @@ interface Rendered {
   end?: string;
 }
 
-const ofFile = /^attachment:([0-9a-f-]{36})$/i;
+// As the service reads it: what follows the id does not count.
+const ofFile = /^attachment:([0-9a-f-]{36})(?![0-9a-f-])/i;
 
 /** The file that an address names; null if the text has no such file, undefined for another address. */
 function fileOf(href: string, { files = [] }: Rendered): AttachedFile | null | undefined {
