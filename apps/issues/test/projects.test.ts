@@ -5,6 +5,7 @@ import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
 import { startFakeTracker } from './support/fake-tracker.ts';
+import { filePath, uploadFile } from './support/files.ts';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -145,6 +146,30 @@ describe('/api/v1/projects/', () => {
     await busy.patch(projectPath(key), { visibility: 'sealed' }).expect(200);
     await app.sql(`DELETE FROM project_members WHERE user_id = $1`, [busy.id]);
     await app.sql(`DELETE FROM projects WHERE key LIKE 'BUSY%'`);
+  });
+
+  it('lets its managers delete comments and files of others; in a sealed one, staff only by their role', async () => {
+    const [manager, member, viewer] = [await aPerson(app), ann, await aPerson(app, { is_staff: true })];
+    const { key } = await createProject({ visibility: 'members' });
+    const put = (person: TestPerson, role: string) =>
+      staff.put(`${projectPath(key)}members/${person.id}/`, { role }).expect(201);
+    await put(manager, 'manager');
+    await put(member, 'member');
+    await put(viewer, 'viewer');
+    const issue = await createIssue(member, { project: key });
+    const added = async () => {
+      const file = await uploadFile(member, undefined, 'a', `&issue=${issue.key}`);
+      const { body } = await member.post(issuePath(issue, 'comments/'), { body: 'a' }).expect(201);
+      return [filePath(file), issuePath(issue, `comments/${body.id}/`)];
+    };
+    for (const path of await added()) await viewer.delete(path).expect(204);
+    await manager.patch(projectPath(key), { visibility: 'sealed' }).expect(200);
+    for (const path of await added()) {
+      expectProblem(await viewer.delete(path), 403, 'forbidden');
+      await manager.delete(path).expect(204);
+    }
+    await manager.put(`${projectPath(key)}members/${bob.id}/`, { role: 'member' }).expect(201);
+    for (const path of await added()) expectProblem(await bob.delete(path), 403, 'forbidden');
   });
 
   it('keeps a manager who is active, and needs one to be sealed', async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ProblemError } from '@tessera/service-kit';
 import { type Database, inTransaction, type Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
-import { assertMay } from '../issue-core/issue-access.ts';
+import { assertMay, assertMayDelete } from '../issue-core/issue-access.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
@@ -136,14 +136,10 @@ export class AttachmentService {
     // A text has named it meanwhile.
     if (file.issueId === null) file = await this.find(id, actor);
     if (file.issueId === null) return;
-    if (file.uploaderId !== actor.id && !actor.isStaff && !actor.isSuperuser)
-      throw new ProblemError({
-        status: 403,
-        code: 'forbidden',
-        detail: 'Only the person who uploaded a file and staff may delete it.',
-      });
+    const { uploaderId } = file;
     const issue = { id: file.issueId, scope: actor.access.scope };
-    await writer.change(issue, { actorId: actor.id, requestId }, async (_, transaction) => {
+    await writer.change(issue, { actorId: actor.id, requestId }, async (seen, transaction) => {
+      assertMayDelete(actor, uploaderId, seen.projectId);
       const present = await repository.find(id, actor, transaction);
       return present?.state === 'stored' ? { files: { removed: [present] } } : undefined;
     });

@@ -3,7 +3,7 @@ import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { type Comment, type CommentDraft, stateOf } from '../issue-core/comment.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
-import { assertMayChangeComment, assertMayDeleteComment } from '../issue-core/issue-access.ts';
+import { assertMayChangeComment, assertMayDelete } from '../issue-core/issue-access.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertState } from '../issue-core/precondition.ts';
 import type { CommentPage, IssueReader } from '../issue-store/read.ts';
@@ -86,7 +86,7 @@ export class CommentService {
   ): Promise<void> {
     const by = { actorId: actor.id, requestId };
     const changed = await this.#writer.changeComment(reference, id, by, async (comment) => {
-      assertMayDeleteComment(actor, comment.authorId);
+      assertMayDelete(actor, comment.authorId, comment.projectId);
       if (comment.deletedAt !== null) return undefined;
       assertState(ifMatch, stateOf(comment), 'comment');
       await count(comment.body);

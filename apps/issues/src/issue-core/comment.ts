@@ -34,6 +34,7 @@ export interface CommentDraft {
 export interface StoredComment extends Comment {
   deletedAt: Date | null;
   mentionIds: readonly string[];
+  projectId: string;
 }
 
 /** A change of a comment of an issue. */

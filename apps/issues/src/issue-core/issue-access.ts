@@ -3,7 +3,7 @@ import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
 import type { ProjectAccess } from './project-access.ts';
 
-type Role = 'user' | 'viewer' | 'member' | 'reporter' | 'assignee' | 'staff' | 'superuser';
+type Role = 'user' | 'viewer' | 'member' | 'manager' | 'reporter' | 'assignee' | 'staff' | 'superuser';
 
 const involved: readonly Role[] = ['member', 'reporter', 'assignee', 'staff', 'superuser'];
 const anyReader: readonly Role[] = ['user', 'viewer', ...involved];
@@ -11,7 +11,7 @@ const staff: readonly Role[] = ['staff', 'superuser'];
 
 /**
  * The roles that may perform each action on an issue. `user` is any active user, in a project that everyone reads; in the others,
- * `viewer` is each member, and `member` those who change issues.
+ * `viewer` is each member, `member` those who change issues, and `manager` those of them who change the project.
  */
 const permitted = {
   read: anyReader,
@@ -23,6 +23,7 @@ const permitted = {
   assign: involved,
   changeStatus: involved,
   sync: involved,
+  deleteOfOthers: ['manager', ...staff],
   linkTracker: staff,
 } satisfies Record<string, readonly Role[]>;
 
@@ -76,11 +77,16 @@ export function assertMayChangeComment(actor: Actor, authorId: string | null): v
   throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only the author may change a comment.' });
 }
 
-/** Throws a 403 problem if the actor may not delete a comment of this author. */
-export function assertMayDeleteComment({ id, isStaff, isSuperuser }: Actor, authorId: string | null): void {
-  if (id === authorId || isStaff || isSuperuser) return;
-  const detail = 'Only the author and staff may delete a comment.';
-  throw new ProblemError({ status: 403, code: 'forbidden', detail });
+/** Throws a 403 problem if the actor may not delete what this person has added to an issue of a project: a comment or a file. */
+export function assertMayDelete(actor: Actor, ownerId: string | null, projectId: string): void {
+  const issue = { reporterId: '', assigneeId: null, projectId };
+  if (actor.id === ownerId || may(actor, 'deleteOfOthers', issue)) return;
+  throw new ProblemError({
+    status: 403,
+    code: 'forbidden',
+    detail:
+      'Only the person who added it, staff, and managers of a project that not everyone reads may delete it.',
+  });
 }
 
 /** Throws a 403 problem if the actor may not change a view of this owner. */
@@ -128,6 +134,7 @@ function rolesOf(actor: Actor, issue: IssueParties): Set<Role> {
   const project = actor.access.restricted(issue.projectId);
   if (project === undefined) roles.add('user');
   else if (project.role !== undefined) roles.add(project.role === 'viewer' ? 'viewer' : 'member');
+  if (project?.role === 'manager') roles.add('manager');
   // In the others, only the role in the project gives rights: there, also a viewer and a former member have reported issues.
   if (project === undefined || project.visibility === 'reporters') {
     if (actor.id === issue.reporterId) roles.add('reporter');

@@ -21,7 +21,7 @@ export function selectComment(reference: IssueReference, id: string): Prisma.Sql
 /** Selects a comment, which may be deleted, with the revision of its issue. */
 export function selectStoredComment(reference: IssueReference, id: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${commentColumns()}, c.deleted_at AS "deletedAt", c.mention_ids AS "mentionIds", i.rev
+    SELECT ${commentColumns()}, c.deleted_at AS "deletedAt", c.mention_ids AS "mentionIds", i.project_id AS "projectId", i.rev
       FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
      WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid`;
 }

@@ -164,7 +164,7 @@ export const deleteAttachment = operation({
   path: `${path}:attachment_id/`,
   summary: 'Delete a file',
   description:
-    'For the uploader, and for staff who read its issue. The history of the issue keeps its name and size. Deleting a deleted file changes nothing.',
+    'For the uploader, for staff, and for managers of a project that not everyone reads. The history of the issue keeps its name and size. Deleting a deleted file changes nothing.',
   params: attachmentParams,
   responses: { 204: { description: 'Deleted.' } },
   problems: [401, 403, notFound, 422],

@@ -144,7 +144,7 @@ export const deleteComment = operation({
   path: `${path}:comment_id/`,
   summary: 'Delete a comment',
   description:
-    'For the author and for staff. The history keeps the text, which counts towards the quota like a body. The deletion is not sent to the external tracker: a comment that it already has stays there, and is not copied back. A comment that is not sent yet is not sent. Deleting a deleted comment changes nothing.',
+    'For the author, for staff, and for managers of a project that not everyone reads. The history keeps the text, which counts towards the quota like a body. The deletion is not sent to the external tracker: a comment that it already has stays there, and is not copied back. A comment that is not sent yet is not sent. Deleting a deleted comment changes nothing.',
   params: commentParams,
   headers: preconditionHeaders,
   responses: { 204: { description: 'Deleted.' } },

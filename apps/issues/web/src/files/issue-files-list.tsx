@@ -2,10 +2,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { AttachedFile, Attachment, Issue } from '@tessera/contracts';
 import { call } from '../http/api.ts';
 import { refreshIssue } from '../http/queries.ts';
+import { useMayDelete } from '../issue/access.ts';
 import { personName } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { notifyDone } from '../shell/toasts.tsx';
-import { hasStaffRights, useUser } from '../shell/user.ts';
+import { useUser } from '../shell/user.ts';
 import { contentPath, sizeText } from './attached.ts';
 import { filesQuery } from './issue-files.ts';
 
@@ -21,6 +22,7 @@ type ListedFile = AttachedFile & Partial<Pick<Attachment, 'uploader'>>;
 function FileList({ issue, count }: { issue: Issue; count: number }) {
   const client = useQueryClient();
   const user = useUser();
+  const mayDelete = useMayDelete(issue);
   const { data, error } = useQuery(filesQuery(issue.key));
   const files: readonly ListedFile[] = data ?? issue.attachments ?? [];
   return (
@@ -51,7 +53,7 @@ function FileList({ issue, count }: { issue: Issue; count: number }) {
                 )}
               </span>
             </span>
-            {file.uploader !== undefined && (file.uploader.id === user.id || hasStaffRights(user)) && (
+            {file.uploader !== undefined && (file.uploader.id === user.id || mayDelete) && (
               <Confirm
                 name="Delete"
                 label={`Delete the file ${file.name}`}

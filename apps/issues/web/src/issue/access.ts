@@ -13,7 +13,9 @@ export function mayChange(
 ): boolean {
   const isStaff = hasStaffRights(user) && project.visibility !== 'sealed';
   const isMember = project.visibility !== 'everyone' && role !== undefined && role !== 'viewer';
-  return isStaff || isMember || [reporter?.id, assignee?.id].includes(user.id);
+  // In the others, a viewer and a former member have reported issues.
+  const isOwn = ['everyone', 'reporters'].includes(project.visibility);
+  return isStaff || isMember || (isOwn && [reporter?.id, assignee?.id].includes(user.id));
 }
 
 /** Whether the user may change an issue. In a project that not everyone reads, its members may, once the role is known. */
@@ -22,6 +24,12 @@ export function useMayChange(issue: Issue): boolean {
   const isOpen = issue.project.visibility === 'everyone';
   const role = useOwnRole(issue.project.key, !isOpen && !mayChange(issue, user));
   return mayChange(issue, user, role);
+}
+
+/** Whether the user may delete comments and files of others. */
+export function useMayDelete({ project: { key, visibility } }: Issue): boolean {
+  const isStaff = hasStaffRights(useUser()) && visibility !== 'sealed';
+  return useOwnRole(key, visibility !== 'everyone' && !isStaff) === 'manager' || isStaff;
 }
 
 /** The key of an issue that not everyone reads, by which a search for people finds only its readers. */

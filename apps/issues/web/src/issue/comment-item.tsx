@@ -14,8 +14,8 @@ import { Confirm } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
 import { RelativeTime } from '../shell/relative-time.tsx';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
-import { hasStaffRights, useUser } from '../shell/user.ts';
-import { readersOf } from './access.ts';
+import { useUser } from '../shell/user.ts';
+import { readersOf, useMayDelete } from './access.ts';
 import { referencesOf } from './references-of.ts';
 
 interface CommentProps {
@@ -38,6 +38,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
   const { author, external, created_at, updated_at, origin } = comment;
   const name = author === null ? (external?.author ?? 'Unknown') : personName(author);
   const time = external?.created_at ?? created_at;
+  const mayDelete = useMayDelete(issue);
   const isOwn = author?.id === user.id && origin === 'local';
   const refresh = () => refreshIssue(client, issue.key);
   const toggle = async (line: number) => {
@@ -75,7 +76,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
               Edit
             </button>
           )}
-          {(isOwn || hasStaffRights(user)) && !isDeleted && (
+          {(isOwn || mayDelete) && !isDeleted && (
             <Confirm
               name="Delete"
               label={`Delete the entry of ${name}`}

@@ -31,6 +31,7 @@ const actions: readonly [string, readonly IssueAction[]][] = [
   ['link tickets, entities, invoices', ['link']],
   ['change, assign, move, other links, labels', ['update', 'assign']],
   ['status, sync', ['changeStatus', 'sync']],
+  ['delete comments and files of others', ['deleteOfOthers']],
 ];
 const columns = [
   'who',
