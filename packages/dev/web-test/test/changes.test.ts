@@ -82,6 +82,7 @@ describe('Undo', () => {
     await page.locator('.due-field.overdue').waitFor();
     await press(page, 'd');
     await page.getByRole('dialog').getByRole('button', { name: 'No due date' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText('changed the due date from Jan 31, 2020 to none').waitFor();
     await field.fill('2999-12-31');
     await press(page, 'Enter');

@@ -421,6 +421,7 @@ describe('the sync panel', () => {
     tracker.clearFaults();
     await panel(page).getByRole('button', { name: 'Detach' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Detach' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await panel(page).getByLabel('Number in the tracker').fill('99999');
     await panel(page).getByRole('button', { name: 'Attach', exact: true }).click();
     await panel(page).locator('form .form-problem').filter({ hasText: /\w/ }).first().waitFor();
