@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { IssuesClient, Session } from '@tessera/client/issues';
 import { readCodeBlocks, shellBlock, shellBlocks } from '@tessera/delivery/code-blocks';
 import { HttpBrowser } from '@tessera/delivery/http-browser';
 import { takeTour } from '@tessera/delivery/tour';
@@ -196,12 +197,23 @@ describe('npx pnpm@12 start', () => {
     });
 
     it("is open to the demo's people as it prints", async () => {
+      const started = Date.now();
       const output = await command('demo --issues 3');
       const [, names = '', password = ''] = /as any of (.+) with "(.+)"; ada is staff/.exec(output) ?? [];
       const emails = names.split(', ');
       expect([emails.length, output]).toEqual([8, expect.stringContaining(`${urls.issuesUrl}/sign-in`)]);
       const users = await Promise.all(emails.map((email) => signIn(email, password)));
       expect(users).toEqual(emails.map((email) => expect.objectContaining({ email })));
+      const notified = await Promise.all(
+        emails.map(async (email) => {
+          const session = await Session.signIn({ identityUrl: urls.identityUrl, email, password });
+          const api = new IssuesClient({ baseUrl: urls.issuesUrl, token: session });
+          return (await api.notificationsIfChanged({ state: 'done' }))?.notifications ?? [];
+        }),
+      );
+      const times = notified.flat().map(({ created_at }) => Date.parse(created_at));
+      expect(times.length).toBeGreaterThan(0);
+      expect(Math.max(...times)).toBeLessThan(started);
     });
   });
 
