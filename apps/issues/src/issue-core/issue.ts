@@ -188,6 +188,41 @@ export interface IssueRevision {
   names: ReadonlyMap<string, string | null>;
 }
 
+/** Returns the revision of an issue, with the names that it shows. */
+export function revisionOf({
+  branch,
+  rev,
+  labelRev,
+  projectRev,
+  trackerRev,
+  reporterId,
+  reporterName,
+  assigneeId,
+  assigneeName,
+  mentions,
+  comments,
+}: IssueSnapshot): IssueRevision {
+  const names = new Map([[reporterId, reporterName]]);
+  if (assigneeId !== null) names.set(assigneeId, assigneeName);
+  for (const { id, names: given } of mentions ?? []) names.set(id, given);
+  for (const { authorId, authorName, mentioned } of comments) {
+    if (authorId !== null) names.set(authorId, authorName);
+    for (const { id, names: given } of mentioned ?? []) names.set(id, given);
+  }
+  return { branch, rev, labelRev, projectRev, trackerRev, names };
+}
+
+export function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
+  return (
+    left.branch === right.branch &&
+    left.rev === right.rev &&
+    left.labelRev === right.labelRev &&
+    left.projectRev === right.projectRev &&
+    left.trackerRev === right.trackerRev &&
+    [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
+  );
+}
+
 /** The text of an issue with its ETag. */
 export interface PresentedIssue {
   id: string;

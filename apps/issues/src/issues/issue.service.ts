@@ -10,18 +10,20 @@ import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { CommentDraft } from '../issue-core/comment.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
-import type {
-  ChangedBy,
-  Complete,
-  IssueDraft,
-  IssueEdit,
-  IssueRevision,
-  IssueSnapshot,
-  IssueState,
-  IssueWithLinks,
-  NamedAssignee,
-  NewIssue,
-  PresentedIssue,
+import {
+  type ChangedBy,
+  type Complete,
+  type IssueDraft,
+  type IssueEdit,
+  type IssueRevision,
+  type IssueSnapshot,
+  type IssueState,
+  type IssueWithLinks,
+  isSameRevision,
+  type NamedAssignee,
+  type NewIssue,
+  type PresentedIssue,
+  revisionOf,
 } from '../issue-core/issue.ts';
 import { assertMay, type IssueParties, may, mayBeAssigned } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
@@ -262,40 +264,6 @@ export class IssueService {
       mayLinkTracker: may(actor, 'linkTracker', issue),
     });
   }
-}
-
-function revisionOf({
-  branch,
-  rev,
-  labelRev,
-  projectRev,
-  trackerRev,
-  reporterId,
-  reporterName,
-  assigneeId,
-  assigneeName,
-  mentions,
-  comments,
-}: IssueSnapshot) {
-  const names = new Map([[reporterId, reporterName]]);
-  if (assigneeId !== null) names.set(assigneeId, assigneeName);
-  for (const { id, names: given } of mentions ?? []) names.set(id, given);
-  for (const { authorId, authorName, mentioned } of comments) {
-    if (authorId !== null) names.set(authorId, authorName);
-    for (const { id, names: given } of mentioned ?? []) names.set(id, given);
-  }
-  return { branch, rev, labelRev, projectRev, trackerRev, names };
-}
-
-function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
-  return (
-    left.branch === right.branch &&
-    left.rev === right.rev &&
-    left.labelRev === right.labelRev &&
-    left.projectRev === right.projectRev &&
-    left.trackerRev === right.trackerRev &&
-    [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
-  );
 }
 
 // Every user may take an unassigned issue, but may not change anything else in the same request.
