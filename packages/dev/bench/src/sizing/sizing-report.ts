@@ -202,7 +202,7 @@ const databaseRemedies = {
       'a shorter `AUDIT_RETENTION_DAYS`; then `audit_events` partitioned by month, which needs a migration',
   },
   issues: {
-    cores: `a larger server; ${longerPause}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
+    cores: `a larger server; ${longerPause}; then lists from a standby (READ_DATABASE_URL)`,
     gigabytes: 'a larger volume; then `activity` partitioned by month, which needs a migration',
   },
 };
