@@ -1,20 +1,35 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Attachment } from '@tessera/contracts';
+import { type Attachment, attachmentBytesMax } from '@tessera/contracts';
 import { CleanupJob } from '@tessera/service-kit';
 import { testNodeArguments } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import fc from 'fast-check';
+import { AttachmentMoveRepository } from '../src/attachments/attachment-move.repository.ts';
+import { AttachmentMove } from '../src/attachments/attachment-move.ts';
+import { storeOf } from '../src/attachments/blob-store.ts';
+import { createStores } from '../src/attachments/create-stores.ts';
 import { readPicture } from '../src/attachments/picture.ts';
 import { S3Store } from '../src/attachments/s3.store.ts';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import { loadConfig } from '../src/config.ts';
 import { testEnvironment } from './support/environment.ts';
-import { filePath, readFileOf, sendFile, storedFaults, uploadFile } from './support/files.ts';
+import {
+  filePath,
+  holdUpload,
+  readFileOf,
+  sendFile,
+  storedFaults,
+  type UploadAnswer,
+  uploadFile,
+} from './support/files.ts';
 import { createIssue, issuePath } from './support/issues.ts';
+import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { type S3Server, startS3Server, storeFaults } from './support/s3-server.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -69,6 +84,26 @@ const cleanUp = () => {
 const dueNow = () =>
   app.sql(`UPDATE blob_deletions SET due_at = now() - interval '1 second', claim_until = NULL`);
 
+const environmentOf = ({ databaseUrl, identity }: TestApp) =>
+  testEnvironment(databaseUrl, identity.url, s3.environment);
+
+/** Runs the command. */
+const move = async (...args: string[]) => {
+  const child = spawn(process.execPath, [...testNodeArguments(), 'dist/move-attachments.js', ...args], {
+    env: { PATH: process.env.PATH, ...environmentOf(app) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (part) => {
+    output += part;
+  });
+  child.stderr.on('data', (part) => {
+    output += part;
+  });
+  const [code] = await once(child, 'exit');
+  return { code, output };
+};
+
 describe.each(['database', 's3'] as const)('the store %s', (store) => {
   const person = () => (store === 's3' ? onS3 : ann);
 
@@ -107,7 +142,7 @@ describe.each(['database', 's3'] as const)('the store %s', (store) => {
     );
     await app.sql(`UPDATE attachment_usage SET bytes = bytes + 65536 WHERE store = 'database'`);
     expect(await cleanUp()).toMatchObject({ attachments: 2, blob_deletions: 2 });
-    expectProblem(await ann.get(filePath(old)), 404, 'attachment_not_found');
+    expectProblem(await ann.get(filePath(old, 'content/')), 404, 'attachment_not_found');
     for (const file of [bound, recent]) await readFileOf(ann, file).expect(200);
     await app.sql(
       `UPDATE attachments SET expires_at = now() - interval '1 second' WHERE state = 'deleted' AND issue_id IS NULL`,
@@ -187,68 +222,185 @@ describe('a bucket that does not respond as it should', () => {
   });
 });
 
-describe('attachments:move', () => {
-  const move = async (...args: string[]) => {
-    const child = spawn(process.execPath, [...testNodeArguments(), 'dist/move-attachments.js', ...args], {
-      env: { PATH: process.env.PATH, ...testEnvironment(app.databaseUrl, app.identity.url, s3.environment) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    child.stdout.on('data', (part) => {
-      output += part;
-    });
-    child.stderr.on('data', (part) => {
-      output += part;
-    });
-    const [code] = await once(child, 'exit');
-    return { code, output };
-  };
+describe('two processes', () => {
+  /** New files of the first are in the database, those of the second in the bucket. */
+  let processes: IssuesService[];
+  const instance = (place: number) => processes[place % 2] as IssuesService;
+  const on = (person: TestPerson, place: number) => person.on(instance(place));
+  beforeAll(async () => {
+    const environment = { ...s3.environment, JANITOR_INTERVAL_SECONDS: '1' };
+    processes = await Promise.all(
+      (['database', 's3'] as const).map((store) =>
+        startIssuesService(app, { ...environment, ATTACHMENT_STORE: store }),
+      ),
+    );
+  });
+  afterAll(async () => {
+    expect(await Promise.all(processes.map(({ stop }) => stop()))).toEqual([0, 0]);
+  });
 
-  it('moves files in both directions while they are read, uploaded and deleted', async () => {
+  /** Waits until the processes have deleted the bytes of all deleted files. */
+  const untilDeleted = () =>
+    eventually(
+      () => app.sql('SELECT FROM blob_deletions WHERE due_at <= now()'),
+      ({ length }) => length === 0,
+    );
+
+  it('serve others while one person sends thirty large files slowly, and hold only parts of them', async () => {
+    const [bob, carl] = [await aPerson(app), await aPerson(app)];
+    const dora = await aPerson(app, { is_staff: true });
+    const issue = await createIssue(bob);
+    const query = `&issue=${issue.id}`;
+    const refused: UploadAnswer[] = [];
+    const hold = (person: TestPerson, place: number, bytes: Uint8Array) => {
+      const upload = holdUpload(person, instance(place), bytes, query);
+      void upload.answer.then((answer) => {
+        if (answer.status === 201) return;
+        refused.push(answer);
+        upload.destroy();
+      });
+      return upload;
+    };
+    const untilUploading = ({ id }: TestPerson, count: number) =>
+      eventually(
+        () => app.sql(`SELECT FROM attachments WHERE uploader_id = $1 AND state = 'uploading'`, [id]),
+        ({ length }) => length === count,
+      );
+    const large = randomBytes(attachmentBytesMax);
+    const before = processes.map(startPeak);
+    const held = Array.from({ length: 30 }, (_, place) => hold(ann, place, large));
+    // Three in each process have begun.
+    await untilUploading(ann, 6);
+    const files = await Promise.all(
+      [0, 1].flatMap((place) =>
+        [bob, carl].map((person) => uploadFile(on(person, place), randomBytes(300_000), 'a', query)),
+      ),
+    );
+    for (const place of [0, 1]) {
+      for (const file of files) await readFileOf(on(dora, place), file).expect(200);
+      await on(dora, place).get('/api/v1/issues/?limit=50').expect(200);
+      await createIssue(on(carl, place));
+    }
+    // With five of others, a process has eight.
+    const medium = randomBytes(1_000_000);
+    const others = [bob, bob, bob, carl, carl].flatMap((person) =>
+      [0, 1].map((place) => hold(person, place, medium)),
+    );
+    await untilUploading(bob, 6);
+    await untilUploading(carl, 4);
+    for (const place of [0, 1]) hold(dora, place, medium);
+    await eventually(
+      () => refused,
+      ({ length }) => length === 24 + 2,
+    );
+    expect(refused.map(({ status, headers, body }) => [status, headers['retry-after'], body.code])).toEqual(
+      Array(26).fill([429, '5', 'too_many_uploads']),
+    );
+    for (const place of [0, 1]) {
+      await on(dora, place).get(issuePath(issue)).expect(200);
+      await createIssue(on(dora, place));
+    }
+    await untilUploading(ann, 6);
+    const growth = processes.map((one, place) => peakOf(one) - (before[place] ?? 0));
+    // Fifteen files that a process held would be 375 MiB.
+    expect(growth.filter((mebibytes) => mebibytes > 125)).toEqual([]);
+    const ended = await Promise.all([...held, ...others].map((one) => one.end()));
+    const stored = ended.flatMap(({ status, body }) => (status === 201 ? [body] : []));
+    expect(stored).toHaveLength(16);
+    for (const file of stored.slice(0, 2))
+      expect((await readFileOf(ann, file).expect(200)).body.equals(large)).toBe(true);
+    files.push(await uploadFile(on(dora, 0), medium, 'a', query));
+    for (const file of [...files, ...stored]) await dora.delete(filePath(file)).expect(204);
+    await untilDeleted();
+  }, 120_000);
+
+  it('read each file while it is moved, in both directions, beside uploads and deletions', async () => {
+    const bob = await aPerson(app);
+    const issue = await createIssue(bob);
+    const sizes = [0, 1, 100_000, 262_145, 900_000];
+    /** The bytes of each file, and the files that are or will be deleted. */
     const contents = new Map<string, Buffer>();
-    const add = async (person: TestPerson) => {
-      const bytes = randomBytes(100_000);
-      const file = await uploadFile(person, bytes);
+    const gone = new Set<string>();
+    const upload = async (person: TestPerson, place: number, query = '') => {
+      const bytes = randomBytes(sizes[contents.size % sizes.length] ?? 0);
+      const file = await uploadFile(on(person, place), bytes, 'a', query);
       contents.set(file.id, bytes);
       return file;
     };
-    const files: Attachment[] = [];
-    for (let count = 0; count < 6; count += 1) files.push(await add(ann));
-    const [deleted] = files.splice(0, 1);
+    const read = async (id: string, place: number) => {
+      const answer = await readFileOf(on(bob, place), { id }).catch(() => undefined);
+      if (!gone.has(id))
+        expect([id, answer?.status, answer?.body.equals(contents.get(id))]).toEqual([id, 200, true]);
+    };
+    const kept: Attachment[] = [];
+    for (let place = 0; place < 20; place += 1) kept.push(await upload(bob, place, `&issue=${issue.id}`));
     let isMoving = true;
-    const load = async () => {
-      while (isMoving) {
-        for (const file of files)
-          expect(
-            (await readFileOf(ann, file).expect(200)).body.equals(contents.get(file.id) ?? Buffer.of(1)),
-          ).toBe(true);
-        files.push(await add(ann));
+    const load = async (place: number) => {
+      for (let turn = 0; isMoving || turn === 0; turn += 1) {
+        const [first, second] = [await upload(bob, place), await upload(bob, place)];
+        for (const file of [first, kept[turn % kept.length] ?? first]) await read(file.id, place + 1);
+        gone.add(first.id);
+        await on(bob, place + 1)
+          .delete(filePath(first))
+          .expect(204);
+        // So that the quota of a person is not reached.
+        if (turn % 20 !== 0) {
+          gone.add(second.id);
+          await on(bob, place).delete(filePath(second)).expect(204);
+        }
       }
     };
-    const loading = load();
-    await ann.delete(filePath(deleted as Attachment)).expect(204);
-    const first = await move('--to', 's3');
-    const back = await move('--to', 'database');
+    const loads = [0, 1].map(load);
+    const outputs: Awaited<ReturnType<typeof move>>[] = [];
+    for (const store of ['s3', 'database']) outputs.push(await move('--to', store));
     isMoving = false;
-    await loading;
-    expect([first, back]).toEqual([
-      { code: 0, output: expect.stringMatching(/^issues: \d+ files moved to s3\n$/) },
-      { code: 0, output: expect.stringMatching(/^issues: \d+ files moved to database\n$/) },
-    ]);
-    const again = await move('--to', 's3');
-    expect(again).toMatchObject({ code: 0 });
+    await Promise.all(loads);
+    outputs.push(await move('--to', 's3'));
+    expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0]);
+    const moved = outputs.map(({ output }) =>
+      Number(/^issues: (\d+) files moved to \w+\n$/.exec(output)?.[1]),
+    );
+    // Half of the files that stay were in the database.
+    expect(moved.map((count, turn) => count >= (turn === 0 ? 10 : 20))).toEqual([true, true, true]);
     expect(await app.sql(`SELECT FROM attachments WHERE state = 'stored' AND store = 'database'`)).toEqual(
       [],
     );
     await dueNow();
-    await cleanUp();
-    for (const file of files)
-      expect(
-        (await readFileOf(ann, file).expect(200)).body.equals(contents.get(file.id) ?? Buffer.of(1)),
-      ).toBe(true);
+    await untilDeleted();
     expect(await app.sql('SELECT FROM attachment_chunks')).toEqual([]);
-    for (const file of files) await ann.delete(filePath(file)).expect(204);
-  }, 60_000);
+    for (const id of contents.keys())
+      for (const place of [0, 1])
+        if (gone.has(id))
+          expectProblem(await on(bob, place).get(filePath({ id }, 'content/')), 404, 'attachment_not_found');
+        else await read(id, place);
+    for (const id of contents.keys()) if (!gone.has(id)) await bob.delete(filePath({ id })).expect(204);
+    await untilDeleted();
+    expect(await s3.keys()).toEqual([]);
+  }, 120_000);
+});
+
+describe('attachments:move', () => {
+  it('does not count a file that is deleted, with its bytes, while it is copied', async () => {
+    const file = await uploadFile(ann, randomBytes(1_000));
+    const stores = createStores(loadConfig(environmentOf(app)).attachments, app.database);
+    const bucket = storeOf(stores, 's3');
+    const { moved, failed } = await new AttachmentMove({
+      repository: new AttachmentMoveRepository(app.database),
+      stores,
+    }).run({
+      name: 's3',
+      write: async (...call) => {
+        await ann.delete(filePath(file)).expect(204);
+        await dueNow();
+        await cleanUp();
+        await bucket.write(...call);
+      },
+      read: (...call) => bucket.read(...call),
+      delete: (key) => bucket.delete(key),
+      check: () => bucket.check(),
+    });
+    expect([moved, failed]).toEqual([0, []]);
+  });
 
   it('leaves a file whose bytes are not those of its hash, and says so', async () => {
     const file = await uploadFile(ann, randomBytes(1_000));
@@ -447,3 +599,15 @@ describe('an upload that was paused for an hour', () => {
     expect(added.body.attachments).toEqual([]);
   });
 });
+
+/** Forgets the peak of the memory of a process so far, and returns what it has now, in MiB. */
+function startPeak({ pid }: IssuesService): number {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  return peakOf({ pid });
+}
+
+function peakOf({ pid }: Pick<IssuesService, 'pid'>): number {
+  return Math.round(
+    Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+  );
+}

@@ -30,6 +30,13 @@ export class AttachmentMoveRepository {
     return file;
   }
 
+  /** Whether a file is still where it was. */
+  async isPresent({ id, key }: MovedFile): Promise<boolean> {
+    const found = await this.#database.$queryRaw<unknown[]>`
+      SELECT FROM attachments WHERE id = ${id}::uuid AND key = ${key}::uuid AND state = 'stored'`;
+    return found.length === 1;
+  }
+
   /** Returns a new key, which is among those without a file until the file has it. */
   async start({ size }: MovedFile, target: StoreName): Promise<string> {
     const key = uuidv4();

@@ -35,6 +35,8 @@ export class AttachmentMove {
         moved += 1;
         onMoved?.(moved);
       } catch (error) {
+        // The bytes of a file that was deleted meanwhile may be missing.
+        if (!(await repository.isPresent(file))) continue;
         failed.push(`${file.id}: ${error instanceof Error ? reasonOf(error) : 'unknown'}`);
       }
     }

@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http';
 import type { Attachment } from '@tessera/contracts';
 import type { Response, Test } from 'supertest';
 import type { TestPerson } from './people.ts';
@@ -28,6 +30,47 @@ export async function uploadFile(
   const response = await sendFile(person, bytes, name, query);
   if (response.status !== 201) throw new Error(`not uploaded: ${response.status} ${response.text}`);
   return response.body;
+}
+
+export interface UploadAnswer {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  body: { id: string; code?: string };
+}
+
+/** Sends all bytes of a file but the last one, on a connection of its own. */
+export function holdUpload(
+  { token }: Pick<TestPerson, 'token'>,
+  { url }: { url: string },
+  bytes: Uint8Array,
+  query: string,
+) {
+  const request = send(`${url}${attachmentsPath}?name=held.bin${query}`, {
+    method: 'POST',
+    agent: false,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Length': bytes.length },
+  });
+  // A refused upload ends before all bytes are sent.
+  request.on('error', () => undefined);
+  request.write(bytes.subarray(0, -1));
+  const answer = answerOf(request);
+  return {
+    answer,
+    /** Sends the last byte. */
+    end: () => {
+      request.end(bytes.subarray(-1));
+      return answer;
+    },
+    destroy: () => request.destroy(),
+  };
+}
+
+async function answerOf(request: ReturnType<typeof send>): Promise<UploadAnswer> {
+  const [response]: IncomingMessage[] = await once(request, 'response');
+  if (response === undefined) throw new Error('there is no response');
+  const { statusCode: status, headers } = response;
+  const body = Buffer.concat(await response.toArray()).toString();
+  return { status, headers, body: JSON.parse(body) };
 }
 
 /** Reads the bytes of a file. */
