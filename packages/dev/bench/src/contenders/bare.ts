@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
-import type { LoadRequest } from '../load/load.ts';
+import type { Load, LoadRequest } from '../load/load.ts';
 import type { Contender } from '../run/sample.ts';
 import { startServerProcess } from '../run/server-process.ts';
 import { createRequests, refreshConnections, refreshRequest, refreshTokens } from './endpoints.ts';
@@ -76,11 +76,18 @@ export async function bareRefreshes(lab: Lab, scope: Scope, tessera: Tessera): P
   });
 }
 
-export async function bareCreates(lab: Lab, scope: Scope, tessera: Tessera): Promise<Contender> {
+/** @param prepare as that of the endpoint */
+export async function bareCreates(
+  lab: Lab,
+  scope: Scope,
+  tessera: Tessera,
+  prepare?: (tessera: Tessera) => Promise<Partial<Load>>,
+): Promise<Contender> {
   return httpContender(lab, {
     ...(await startBare(scope, tessera)),
     name: bare,
     requests: createRequests(tessera),
+    prepare: prepare && (() => prepare(tessera)),
   });
 }
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { password } from '../lab/fill.ts';
+import { password, unboundFiles } from '../lab/fill.ts';
 import { logIn, type Person, type Tessera } from '../lab/tessera.ts';
 import type { Load, LoadRequest } from '../load/load.ts';
 import type { Contender } from '../run/sample.ts';
@@ -60,6 +60,7 @@ export const endpoints = {
   'list-issues': { service: 'issues', requests: listRequests, check: checkList },
   'search-issues': { service: 'issues', requests: searchRequests, check: checkList },
   'create-issue': { service: 'issues', requests: createRequests },
+  'create-with-file': { service: 'issues', requests: createRequests, prepare: createsWithFiles },
 } as const satisfies Record<string, Endpoint>;
 
 export type EndpointName = keyof typeof endpoints;
@@ -171,6 +172,27 @@ export function createRequests({ people }: Tessera): LoadRequest[] {
     body: JSON.stringify(newIssue),
     expect: { status: 201, contains: `"title":"${newIssue.title}"` },
   }));
+}
+
+/** A file belongs to one issue, so each measurement creates this number of issues, with as many new files. */
+const filesCount = 5_000;
+
+/** The issues of a measurement, each with the file that its description shows. */
+export async function createsWithFiles(tessera: Tessera): Promise<Partial<Load>> {
+  const { people, stack } = tessera;
+  const creates = createRequests(tessera);
+  const ids = await unboundFiles(
+    stack,
+    people.map(({ id }) => id),
+    filesCount,
+  );
+  const requests = ids.flatMap((id, index) => {
+    const create = creates[index % creates.length];
+    if (create === undefined) return [];
+    const body = JSON.stringify({ ...newIssue, description: `![shot.png](attachment:${id})` });
+    return { ...create, body, expect: { status: 201, contains: '"attachments_count":1' } };
+  });
+  return { requests, firstRequest: 0, total: requests.length, warmUpSeconds: 0 };
 }
 
 function bearer({ accessToken }: Person) {

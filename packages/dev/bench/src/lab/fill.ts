@@ -1,6 +1,7 @@
 import type { Stack } from '@tessera/stack';
 import { fillThroughDatabase } from '@tessera/stack/demo';
 import bcrypt from 'bcrypt';
+import { v7 as uuidv7 } from 'uuid';
 
 /** The password of every identity. */
 export const password = 'a password of the bench';
@@ -30,6 +31,17 @@ export async function fillIssues(stack: Stack, count: number): Promise<void> {
   }
 }
 
+/** Inserts uploaded files without an issue, of each person in turn, and returns their ids. Their bytes are not read. */
+export async function unboundFiles(
+  stack: Stack,
+  personIds: readonly string[],
+  count: number,
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => uuidv7());
+  await stack.sql('issues', insertFiles, [ids, personIds]);
+  return ids;
+}
+
 // A UUID of version 4, derived from the number so that both databases have the same.
 const idOf = `overlay(overlay(md5('person ' || n) placing '4' from 13) placing '8' from 17)::uuid`;
 
@@ -43,6 +55,12 @@ const insertMirror = `
   SELECT ${idOf}, 'person-' || n, 'person-' || n || '@example.com', true, now(), 'lookup', now()
     FROM generate_series($1::int, $2::int) AS n
       ON CONFLICT (id) DO NOTHING`;
+
+const insertFiles = `
+  INSERT INTO attachments (id, key, store, uploader_id, name, size, sha256, media_type, width, height, state, expires_at)
+  SELECT id, gen_random_uuid(), 'database', ($2::uuid[])[1 + (n - 1) % cardinality($2::uuid[])], 'shot.png', 100000, sha256(''),
+         'image/png', 640, 480, 'stored', now() + interval '7 days'
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS made (id, n)`;
 
 const isRich = 'number % 10 = 0';
 const insertActivity = `

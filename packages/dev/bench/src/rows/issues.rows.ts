@@ -1,6 +1,12 @@
 import { bare, bareCreates, bareReads } from '../contenders/bare.ts';
 import { coldGet, coldList, coldListPositions, coldRows } from '../contenders/cold-cache.ts';
-import { endpoints, getRequests, issuesPath, listRequests } from '../contenders/endpoints.ts';
+import {
+  createsWithFiles,
+  endpoints,
+  getRequests,
+  issuesPath,
+  listRequests,
+} from '../contenders/endpoints.ts';
 import { redmine, redmineName } from '../contenders/redmine.ts';
 import { before } from '../contenders/tessera.ts';
 import { endpointRow } from './row-plan.ts';
@@ -87,5 +93,18 @@ export const createIssueRow = endpointRow({
   addReferences: async (row, { lab, scope, tessera }) => {
     row.add(await bareCreates(lab, scope, tessera));
     await row.addPeer(redmineName, () => redmine(lab, 'create'));
+  },
+});
+
+export const createWithFileRow = endpointRow({
+  name: 'create-with-file',
+  endpoint: endpoints['create-with-file'],
+  title: 'Create an issue that shows an uploaded file',
+  goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
+    { kind: 'ratio', of: bare },
+  ],
+  addReferences: async (row, { lab, scope, tessera }) => {
+    row.add(await bareCreates(lab, scope, tessera, createsWithFiles));
   },
 });

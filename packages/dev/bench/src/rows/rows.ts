@@ -13,6 +13,7 @@ import {
   coldGetIssueRow,
   coldListIssuesRow,
   createIssueRow,
+  createWithFileRow,
   getIssueRow,
   listIssuesRow,
   searchIssuesRow,
@@ -43,7 +44,7 @@ function allRows(rows: number): RowPlan[] {
     ...[getIssueRow, listIssuesRow, searchIssuesRow, coldGetIssueRow, coldListIssuesRow, verificationRow],
     ...replicatedEndpoints.map(replicasRow),
     ...(isScaled ? scaledEndpoints.map((endpoint) => scaleRow(endpoint, rows)) : []),
-    createIssueRow,
+    ...[createIssueRow, createWithFileRow],
     ...(isScaled ? [scaleRow('create-issue', rows)] : []),
   ];
 }

@@ -19,7 +19,7 @@ const withoutTracker = {
 
 const issueColumns = `
   i.id, i.number, i.title, i.description, i.priority, i.status, i.reporter_id, reporter.username AS reporter, i.assignee_id,
-  assignee.username AS assignee, i.comments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at,
+  assignee.username AS assignee, i.comments_count, i.attachments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at,
   i.due_on::text AS due_on, project.id AS project_id, project.key AS project_key, project.name AS project_name, project.visibility AS project_visibility`;
 const joins = `
   JOIN projects project ON project.id = i.project_id
@@ -36,11 +36,15 @@ const commentsOfIssue = `
    WHERE c.issue_id = $1 ORDER BY c.created_at, c.id`;
 const insertIssue = `
   WITH i AS (
-    INSERT INTO issues (id, title, description, priority, reporter_id) VALUES ($1, $2, $3, $4, $5) RETURNING *
+    INSERT INTO issues (id, title, description, priority, reporter_id, attachments_count)
+    VALUES ($1, $2, $3, $4, $5, cardinality($7::uuid[])) RETURNING *
+  ), file AS (
+    UPDATE attachments a SET issue_id = i.id, expires_at = NULL FROM i WHERE a.id = ANY($7::uuid[]) AND a.issue_id IS NULL
+    RETURNING a.*
   ), created AS (
     INSERT INTO activity (issue_id, actor_id, kind, request_id) VALUES ($1, $5, 'created', $6)
   )
-  SELECT ${issueColumns} FROM i ${joins}`;
+  SELECT ${issueColumns}, (SELECT json_agg(file) FROM file) AS files FROM i ${joins}`;
 
 /** Reads an issue with its links and comments: three plain statements at once, presented in JavaScript. */
 export async function findIssue(pool: pg.Pool, id: string, publicUrl: string) {
@@ -80,10 +84,11 @@ export interface BareIssue {
   requestId: string;
 }
 
-/** Creates an issue and the first entry of its history in one statement. */
+/** Creates an issue and the first entry of its history, and binds its files, in one statement. */
 export async function createIssue(pool: pg.Pool, issue: BareIssue, publicUrl: string) {
   const { id, title, description, priority, reporterId, requestId } = issue;
-  const values = [id, title, description, priority, reporterId, requestId];
+  const files = Array.from(description.matchAll(/\battachment:([0-9a-f-]{36})/g), ([, file]) => file);
+  const values = [id, title, description, priority, reporterId, requestId, files];
   const [created] = await select(pool, 'insert', insertIssue, values);
   return created === undefined ? undefined : present(created, [], { comments: [], publicUrl });
 }
@@ -142,9 +147,19 @@ function presentComments(
 ) {
   return {
     mentions: [],
+    // The issues that are read have no files.
+    attachments: (issue.files ?? []).map((file: pg.QueryResultRow) => presentFile(file, publicUrl)),
+    attachments_count: issue.attachments_count,
     comments: comments.map(presentComment),
     comments_truncated: comments.length < issue.comments_count,
     comments_url: `${publicUrl}/api/v1/issues/${issue.id}/comments/`,
+  };
+}
+
+function presentFile({ id, name, size, media_type, width, height }: pg.QueryResultRow, publicUrl: string) {
+  return {
+    ...{ id, name, size, media_type, width, height },
+    url: `${publicUrl}/api/v1/attachments/${id}/content/`,
   };
 }
 
@@ -153,6 +168,7 @@ function presentComment(comment: pg.QueryResultRow) {
   const presentedAuthor = author_id === null ? null : { id: author_id, username: author };
   return {
     ...{ id, issue_id, body, author: presentedAuthor, origin, external: null, mentions: [] },
+    ...{ attachments: [], attachments_count: 0 },
     created_at,
     updated_at,
   };
