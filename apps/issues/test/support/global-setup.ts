@@ -29,12 +29,17 @@ export async function prepareRun() {
     await migrate({ connectionString, prismaDir: prismaDirs[role] });
   }
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
+  createSigningKey();
+  return postgres;
+}
+
+/** Creates the key that signs the tokens of `FakeIdentity`. */
+export function createSigningKey(): void {
   process.env.TEST_SIGNING_KEY = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   }).privateKey;
-  return postgres;
 }
 
 // Without Redmine, jest.config.js excludes the tests that need it and prints a notice.
