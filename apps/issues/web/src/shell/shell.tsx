@@ -1,7 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
@@ -92,7 +91,9 @@ export function Shell() {
     setTheme(next);
   };
   const signOut = async () => {
+    let forget: () => Promise<void>;
     try {
+      forget = await forgetting();
       await call('endSession', {});
     } catch (error) {
       notify(
@@ -100,16 +101,15 @@ export function Shell() {
       );
       return;
     }
-    await forgetDrafts();
-    forgetLists();
+    await forget();
     announceSignOut();
     // A new document: no data of the user stays in memory.
     location.assign('/sign-in');
   };
 
   const signOutEverywhere = async () => {
-    await forgetDrafts();
-    forgetLists();
+    const forget = await forgetting();
+    await forget();
     // Ends the session here, then those of all applications in this browser, and comes back to the sign-in page.
     location.assign(`/app/oidc/sign-out?user=${user?.id}`);
   };
@@ -226,6 +226,15 @@ export function Shell() {
       </div>
     </UserContext>
   );
+}
+
+/** Loads what deletes the texts and the lists of the user in this browser, before the session ends. */
+async function forgetting(): Promise<() => Promise<void>> {
+  const { forgetDrafts } = await import('../drafts/draft-store.ts');
+  return async () => {
+    await forgetDrafts();
+    forgetLists();
+  };
 }
 
 const quietMs = 500;

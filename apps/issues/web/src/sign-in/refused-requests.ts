@@ -1,4 +1,3 @@
-import { deleteSentDrafts } from '../drafts/draft-store.ts';
 import { type RefusedRequest, refusedRequests, repeat } from '../http/http.ts';
 import { notify } from '../shell/toasts.tsx';
 import { personOfPage } from './session-gate.ts';
@@ -19,7 +18,9 @@ export async function repeatRefused(): Promise<void> {
   for (const refused of JSON.parse(text) as RefusedRequest[]) {
     try {
       await repeat(refused);
-      await deleteSentDrafts(personOfPage() ?? '', textsOf(refused)).catch(() => undefined);
+      await import('../drafts/draft-store.ts')
+        .then(({ deleteSentDrafts }) => deleteSentDrafts(personOfPage() ?? '', textsOf(refused)))
+        .catch(() => undefined);
       notify('Your change was sent after the sign-in.');
     } catch (error) {
       notify(`Your change was not sent. ${error instanceof Error ? error.message : ''}`);
