@@ -215,8 +215,15 @@ describe('without a connection or a session', () => {
     await press(page, 'e');
     await page.getByText(/^Not saved/).waitFor();
     await row(page, 'Stays').waitFor();
+    // A change of projects meanwhile makes the page forget what it does not show.
+    await ada.api.createProject({ key: 'NEW', name: 'Made meanwhile', visibility: 'everyone' });
     await page.context().setOffline(false);
     await page.getByText(/^No connection/).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Made meanwhile' }).waitFor();
+    await press(page, 'g', 'b');
+    await heading(page, 'Board');
+    await counts(page, 2);
+    await press(page, 'g', 'n');
     await row(page, 'Goes').getByRole('link').focus();
     // The session ends while the mark is on its way.
     await page.route(

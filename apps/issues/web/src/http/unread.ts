@@ -2,18 +2,18 @@ import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { useConnection } from '../live/connection.ts';
 import { readPage } from './api.ts';
 
-const queryKey = ['unread'];
+export const unreadKey = ['unread'];
 const largest = 1_000;
 
 export const countOf = (headers: Headers) => Number(headers.get('X-Unread-Count') ?? 0);
 
-export const setUnread = (client: QueryClient, count: number) => client.setQueryData(queryKey, count);
+export const setUnread = (client: QueryClient, count: number) => client.setQueryData(unreadKey, count);
 
 /** The number of unread notifications. The stream of events says it; without one, it is read. */
 export function useUnread(): number {
   const { connection } = useConnection();
   const { data = 0 } = useQuery({
-    queryKey,
+    queryKey: unreadKey,
     queryFn: async ({ signal }) =>
       countOf((await readPage('listNotifications', { query: { limit: 1 }, signal })).headers),
     enabled: connection === 'polling',

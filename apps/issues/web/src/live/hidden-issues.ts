@@ -4,6 +4,7 @@ import { forgetDraftsOf, forgetHiddenDrafts } from '../drafts/hidden-drafts.ts';
 import { HttpError } from '../http/http.ts';
 import { removeRows } from '../http/issue-rows.ts';
 import { projectsQuery, sessionQuery } from '../http/queries.ts';
+import { unreadKey } from '../http/unread.ts';
 
 /** What the pages keep of an issue, by its key. */
 const parts = ['comments', 'activity', 'watching', 'relations', 'files', 'sync'];
@@ -16,10 +17,11 @@ export const readAll = (client: QueryClient): Promise<void> =>
 
 /** The person sees other projects than before: keeps nothing of what they may no longer see. */
 export async function forgetHidden(client: QueryClient): Promise<void> {
-  // What no page shows is read again when it is shown.
+  // What no page shows is read again when it is shown. The number of unread notifications is shown, although the stream says it and
+  // not a query.
   client.removeQueries({
     type: 'inactive',
-    predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0],
+    predicate: ({ queryKey: [name] }) => name !== sessionQuery.queryKey[0] && name !== unreadKey[0],
   });
   await Promise.all([readAll(client), forgetHiddenDrafts()]);
 }
