@@ -150,6 +150,45 @@ describe('the place in a list', () => {
     await focusedRow(page, 'Case 2');
   });
 
+  it('is kept by a reload and a lost connection', async () => {
+    const page = await web.openAs(ada, '/issues?q=Case&order=created_at');
+    await page.getByRole('link', { name: 'Case 1', exact: true }).waitFor();
+    await press(page, 'j', 'j', 'j');
+    await page.reload();
+    await focusedRow(page, 'Case 3');
+    await press(page, 'j');
+    await focusedRow(page, 'Case 4');
+    // The pages that follow are loaded.
+    await page.waitForLoadState('networkidle');
+    await page.context().setOffline(true);
+    await page.getByText(/^No connection/).waitFor();
+    await ada.api.createProject({ key: 'AWAY', name: 'Made meanwhile' });
+    await page.context().setOffline(false);
+    await page.getByRole('link', { name: 'Made meanwhile' }).waitFor();
+    await focusedRow(page, 'Case 4');
+    await press(page, 'j', 'o');
+    await heading(page, /^Case 5 /);
+    await page.reload();
+    await heading(page, /^Case 5 /);
+    await press(page, 'J');
+    await heading(page, /^Case 6 /);
+    await press(page, 'Escape');
+    await focusedRow(page, 'Case 6');
+    // Also a row of a later page of the list.
+    const late = page.getByRole('link', { name: 'Case 57', exact: true });
+    while ((await late.count()) === 0) await press(page, 'End');
+    await late.focus();
+    await page.reload();
+    await focusedRow(page, 'Case 57');
+    await page.goto('/board?q=Case');
+    await page.getByRole('link', { name: 'Case 60', exact: true }).waitFor();
+    await press(page, 'j', 'j');
+    const card = page.locator('[data-card] a:focus', { hasText: 'Case 59' });
+    await card.waitFor();
+    await page.reload();
+    await card.waitFor();
+  });
+
   it('does not move when properties are changed by key on an issue that is scrolled', async () => {
     const { key } = await ada.api.create({ title: 'Long', description: 'A line\n\n'.repeat(300) });
     const page = await web.openAs(ada, `/issues/${key}`);

@@ -74,7 +74,9 @@ describe('the inbox', () => {
     await page.getByRole('button', { name: 'Unread', exact: true }).click();
     await gone(page, 'Two');
     expect(new URL(page.url()).search).toBe('?view=unread');
-    await press(page, 'g', 'i', 'g', 'n');
+    await press(page, 'g', 'i');
+    await heading(page, 'Issues');
+    await press(page, 'g', 'n');
     await heading(page, 'Inbox');
     expect(new URL(page.url()).search).toBe('?view=unread');
     // What is done can be brought back.

@@ -1,13 +1,11 @@
+import { places } from '../issue-list/came-from.ts';
 import { isFocusLost } from '../shell/focus.ts';
 
-interface Place {
+export interface CardPlace {
   key: string;
   column: string;
   row: number;
 }
-
-// Remembered, so that going back from an issue returns to its card, or to that which has taken its place.
-let place: Place | undefined;
 
 const cardOf = (element: Element | null) => element?.closest<HTMLElement>('[data-card]');
 const linkIn = (card: Element | null | undefined) => card?.querySelector<HTMLElement>('a');
@@ -16,13 +14,13 @@ const find = (key: string) => document.querySelector<HTMLElement>(`[data-card="$
 
 /** The focus returns to the card of an issue that was reached without the board. */
 export function followCard(key: string): void {
-  if (place !== undefined) place = { ...place, key };
+  if (places.card !== undefined) places.card = { ...places.card, key };
 }
 
 /** The card that has the focus, or had it when its element was replaced: a key that comes in between is meant for it. */
 function currentCard(): HTMLElement | null | undefined {
   const focused = cardOf(document.activeElement);
-  return focused ?? (isFocusLost() && place !== undefined ? find(place.key) : null);
+  return focused ?? (isFocusLost() && places.card !== undefined ? find(places.card.key) : null);
 }
 
 /** Returns the key of the card that has the focus. */
@@ -39,7 +37,7 @@ document.addEventListener('focusin', ({ target }) => {
   const key = card?.dataset.card;
   if (!card || !column || key === undefined) return;
   lastCard = card;
-  place = { key, column: column.dataset.column ?? '', row: cardsOf(column).indexOf(card) };
+  places.card = { key, column: column.dataset.column ?? '', row: cardsOf(column).indexOf(card) };
 });
 
 /**
@@ -47,6 +45,7 @@ document.addEventListener('focusin', ({ target }) => {
  * if the user has gone on elsewhere.
  */
 export function keepFocus(): void {
+  const { card: place } = places;
   const arrived = awaited?.key === undefined ? null : find(awaited.key);
   if (arrived !== null && document.activeElement === awaited?.instead) linkIn(arrived)?.focus();
   if (arrived !== null) awaited = undefined;
@@ -61,7 +60,7 @@ export function keepFocus(): void {
 // A card that another column gets is in none of them until that is read.
 let awaited: { key: string; instead: HTMLElement } | undefined;
 
-function neighbour({ column, row }: Place): HTMLElement | undefined {
+function neighbour({ column, row }: CardPlace): HTMLElement | undefined {
   const cards = document.querySelector(`[data-column="${column}"]`);
   const all = cards === null ? [] : cardsOf(cards);
   return all[Math.min(row, all.length - 1)];
@@ -74,6 +73,7 @@ export function openCard(): void {
 
 /** Moves the focus to a card by columns or rows. Without a focused card, to the last one or the first. */
 export function focusCard(byColumns: number, byRows: number): void {
+  const { card: place } = places;
   const columns = [...document.querySelectorAll('[data-column]')]
     .map(cardsOf)
     .filter((cards) => cards.length > 0);

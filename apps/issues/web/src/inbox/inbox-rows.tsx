@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { Notification } from '@tessera/contracts';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import { places } from '../issue-list/came-from.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { isFocusLost } from '../shell/focus.ts';
 import { InboxIcon } from '../shell/icons.tsx';
@@ -28,8 +29,12 @@ interface InboxRowsProps {
   onEnd: () => void;
 }
 
-// Remembered, so that the way back from an issue leads to its row, or to that which has taken its place.
-let place: { list: string; id: number; index: number } | undefined;
+/** A row of a view. */
+export interface NotePlace {
+  list: string;
+  id: number;
+  index: number;
+}
 
 const rowPx = 60;
 const linkOf = (id: number | undefined) => document.getElementById(`notification-${id}`);
@@ -37,7 +42,7 @@ const linkOf = (id: number | undefined) => document.getElementById(`notification
 export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, onEnd }: InboxRowsProps) {
   const body = useRef<HTMLOListElement>(null);
   const [offset, setOffset] = useState(0);
-  const [wanted, setWanted] = useState(place?.list === list ? place.id : undefined);
+  const [wanted, setWanted] = useState(places.note?.list === list ? places.note.id : undefined);
   const isReturning = useRef(true);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
   const rows = useWindowVirtualizer({
@@ -65,7 +70,7 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
   const focusRow = (index: number) => {
     const id = notifications[index]?.id;
     if (id === undefined) return;
-    place = { list, id, index };
+    places.note = { list, id, index };
     isReturning.current = false;
     rows.scrollToIndex(index, { align: 'auto' });
     setWanted(id);
@@ -73,23 +78,25 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
   const ids = notifications.map(({ id }) => id).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list of rows
   useEffect(() => {
+    const place = places.note;
     if (place?.list !== list || ids === '') return;
     const index = indexOf(place.id);
-    if (index >= 0) place = { ...place, index };
+    if (index >= 0) places.note = { ...place, index };
     // The next row takes the place of one that has left.
     else if (isFocusLost()) focusRow(Math.min(place.index, notifications.length - 1));
     else
-      place = {
+      places.note = {
         list,
         id: notifications[Math.min(place.index, notifications.length - 1)]?.id ?? 0,
         index: place.index,
       };
   }, [ids]);
-  const isHere = () => place?.list === list && indexOf(place.id) >= 0;
-  const active = () => (isHere() ? notifications[indexOf(place?.id)] : undefined);
+  const indexHere = () => (places.note?.list === list ? indexOf(places.note.id) : -1);
+  const active = () => notifications[indexHere()];
   useImperativeHandle(ref, () => ({
     move: (by) => {
-      const index = isHere() ? indexOf(place?.id) + by : 0;
+      const here = indexHere();
+      const index = here < 0 ? 0 : here + by;
       focusRow(Math.min(Math.max(index, 0), notifications.length - 1));
     },
     open: () => linkOf(active()?.id)?.click(),
@@ -108,7 +115,7 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
             aria-posinset={index + 1}
             aria-setsize={notifications.length}
             onFocus={() => {
-              place = { list, id: one.id, index };
+              places.note = { list, id: one.id, index };
             }}
           >
             <Row notification={one} onOpen={onOpen} onDone={onDone} onSnooze={onSnooze} />

@@ -1,4 +1,6 @@
 import { useSyncExternalStore } from 'react';
+import type { CardPlace } from '../board/card-focus.ts';
+import type { NotePlace } from '../inbox/inbox-rows.tsx';
 import type { View } from '../inbox/views.ts';
 import type { ListSearch, MyIssues } from './list-search.ts';
 
@@ -18,14 +20,13 @@ interface CameFrom {
 
 const storageKey = 'tessera-came-from';
 const listeners = new Set<() => void>();
-let last: CameFrom = read();
+let last: CameFrom = { to: '/issues', searches: {}, ...read<CameFrom>(storageKey) };
 
-function read(): CameFrom {
-  const nowhere: CameFrom = { to: '/issues', searches: {} };
+function read<Stored>(key: string): Partial<Stored> {
   try {
-    return { ...nowhere, ...(JSON.parse(sessionStorage.getItem(storageKey) ?? '{}') as Partial<CameFrom>) };
+    return JSON.parse(sessionStorage.getItem(key) ?? '{}') as Partial<Stored>;
   } catch {
-    return nowhere;
+    return {};
   }
 }
 
@@ -44,28 +45,36 @@ export interface Place {
   index: number;
 }
 
-// Remembered, so that going back from an issue returns to its row, or to that which has taken its place.
-let place: Place | undefined;
+interface Places {
+  /** The address at which the page was left. */
+  at?: string;
+  list?: Place;
+  card?: CardPlace;
+  note?: NotePlace;
+  /** The keys of the issues of the list or board that was shown last, in its order. */
+  order?: readonly string[];
+}
 
-export const lastPlace = (): Place | undefined => place;
+const placesKey = 'tessera-places';
+const orderMax = 1_000;
+const left = read<Places>(placesKey);
+/** Remembered, also over a reload, so that going back from an issue returns to its row, or to that which has taken its place. */
+export const places: Places = left.at === location.href ? left : {};
+
+addEventListener('pagehide', () => {
+  const { order = [] } = places;
+  const kept = { ...places, at: location.href, order: order.slice(0, orderMax) };
+  sessionStorage.setItem(placesKey, JSON.stringify(kept));
+});
+
+export const lastPlace = (): Place | undefined => places.list;
 
 export function notePlace(next: Place): void {
-  place = next;
+  places.list = next;
 }
-
-/** The keys of the issues of the list or board that was shown last, in its order. */
-let order: readonly string[] = [];
 
 export function noteOrder(keys: readonly string[]): void {
-  order = keys;
-}
-
-/** Returns the key of the issue before or after one in the list that was shown last. The way back leads to its row. */
-export function goOn(from: string, by: 1 | -1): string | undefined {
-  const index = order.indexOf(from);
-  const key = index < 0 ? undefined : order[index + by];
-  if (key !== undefined && place !== undefined) place = { ...place, key, index: index + by };
-  return key;
+  places.order = keys;
 }
 
 /** The project in which this tab created its last issue. */
@@ -73,6 +82,7 @@ export const lastProjectKey = 'tessera-project';
 
 /** The lists of one person are not those of the next. */
 export const forgetLists = () => {
+  for (const name of Object.keys(places)) delete places[name as keyof Places];
   for (const key of [storageKey, lastProjectKey]) sessionStorage.removeItem(key);
 };
 

@@ -196,6 +196,7 @@ export function IssueListView({
           onSelect={setSelected}
           onEnd={() => {
             if (list.hasNextPage && !list.isFetching) void list.fetchNextPage();
+            return list.hasNextPage;
           }}
           isLoadingMore={list.isFetchingNextPage}
           isStale={list.isPlaceholderData}

@@ -42,13 +42,15 @@ interface IssueTableProps {
   list: string;
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
-  /** The end of the loaded issues is near the screen. */
-  onEnd: () => void;
+  /** The end of the loaded issues is near the screen. Returns whether more are loaded. */
+  onEnd: () => boolean;
   isLoadingMore: boolean;
   isStale: boolean;
 }
 
 const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
+
+const soughtMax = 1_000;
 
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
@@ -60,6 +62,8 @@ export function IssueTable(props: IssueTableProps) {
   const [offset, setOffset] = useState(0);
   const [wanted, setWanted] = useState(lastPlace()?.key);
   const isReturning = useRef(true);
+  /** The page was loaded again, and the row is loaded with a later page. */
+  const isSought = useRef(false);
   /** The issue that was selected last: a range begins there. */
   const anchor = useRef<string>(undefined);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
@@ -125,9 +129,16 @@ export function IssueTable(props: IssueTableProps) {
     const place = lastPlace();
     if (place === undefined || isEmpty) return;
     const index = indexOf(place.key);
-    if (index >= 0) notePlace({ ...place, list, index });
-    // The row no longer matches the filters.
-    else if (place.list === list && isFocusLost()) focusRow(Math.min(place.index, issues.length - 1));
+    const isHere = place.list === list && isFocusLost();
+    if (index >= 0) {
+      notePlace({ ...place, list, index });
+      if (isSought.current && isReturning.current && isHere) focusRow(index);
+    } else if (isHere) {
+      isSought.current =
+        isReturning.current && place.index >= issues.length && issues.length < soughtMax && onEnd();
+      // The row no longer matches the filters.
+      if (!isSought.current) focusRow(Math.min(place.index, issues.length - 1));
+    }
   }, [issues]);
   // A list that is opened by a key or a link starts at its top; the way back scrolls before the second frame.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once

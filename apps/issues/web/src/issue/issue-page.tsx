@@ -10,7 +10,7 @@ import type { IssueRow } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { knownRow } from '../http/issue-rows.ts';
 import { issueQuery } from '../http/queries.ts';
-import { goOn, useWayBack } from '../issue-list/came-from.ts';
+import { places, useWayBack } from '../issue-list/came-from.ts';
 import { personName } from '../messages.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
 import { focusPage } from '../shell/focus.ts';
@@ -114,8 +114,12 @@ function IssueView({ issue }: { issue: Issue }) {
   const navigate = useNavigate();
   const { to, search } = useWayBack();
   const go = (by: 1 | -1) => () => {
-    const key = goOn(issue.key, by);
+    const { order = [], list } = places;
+    const index = order.indexOf(issue.key);
+    const key = index < 0 ? undefined : order[index + by];
     if (key === undefined) return;
+    // The way back leads to its row.
+    if (list !== undefined) places.list = { ...list, key, index: index + by };
     followCard(key);
     void navigate({ to: '/issues/$key', params: { key } });
   };
