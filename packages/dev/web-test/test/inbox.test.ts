@@ -56,6 +56,17 @@ describe('the inbox', () => {
     await press(page, 'Control+z');
     await row(page, 'Three').waitFor();
     await counts(page, 4);
+    // The focus is on the row that has come back, also after all of them have left.
+    await focused(page, 'Three');
+    await press(page, 'E');
+    await page.getByRole('heading', { name: 'All done' }).waitFor();
+    await page
+      .locator('.toast', { hasText: 'All notifications are done' })
+      .getByRole('button', { name: 'Undo' })
+      .click();
+    await focused(page, 'Three');
+    await press(page, 'j');
+    await page.reload();
     // Opening an issue reads its notification, and the way back leads to its row.
     await focused(page, 'Two');
     await press(page, 'Enter');
@@ -100,6 +111,12 @@ describe('the inbox', () => {
     await press(page, 'h');
     await page.getByRole('dialog').getByRole('option', { name: 'Tomorrow' }).waitFor();
     await page.getByRole('option', { name: 'Next week' }).click();
+    await gone(page, 'Early');
+    await focused(page, 'Late');
+    await press(page, 'Control+z');
+    await focused(page, 'Early');
+    await counts(page, 2);
+    await press(page, 'h', '2');
     await gone(page, 'Early');
     await counts(page, 1);
     await page.getByRole('button', { name: 'Snoozed', exact: true }).click();

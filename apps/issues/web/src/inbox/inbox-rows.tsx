@@ -36,6 +36,19 @@ export interface NotePlace {
   index: number;
 }
 
+/** The row that is coming back, because the user has undone its mark. */
+let awaited: Pick<NotePlace, 'list' | 'id'> | undefined;
+
+/** Remembers which of the rows that are about to leave has the focus. @returns a function that gives it back when they are there again */
+export function rowToReturn(ids: readonly number[]): () => void {
+  const { note } = places;
+  if (note === undefined) return () => undefined;
+  const id = ids.includes(note.id) ? note.id : (ids[0] ?? note.id);
+  return () => {
+    awaited = { list: note.list, id };
+  };
+}
+
 const rowPx = 60;
 const linkOf = (id: number | undefined) => document.getElementById(`notification-${id}`);
 
@@ -78,8 +91,14 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
   const ids = notifications.map(({ id }) => id).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each list of rows
   useEffect(() => {
+    if (ids === '') return;
+    const returned = awaited?.list === list ? indexOf(awaited.id) : -1;
+    if (returned >= 0) {
+      awaited = undefined;
+      if (isFocusLost() || body.current?.contains(document.activeElement)) return focusRow(returned);
+    }
     const place = places.note;
-    if (place?.list !== list || ids === '') return;
+    if (place?.list !== list) return;
     const index = indexOf(place.id);
     if (index >= 0) places.note = { ...place, index };
     // The next row takes the place of one that has left.
@@ -95,6 +114,7 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
   const active = () => notifications[indexHere()];
   useImperativeHandle(ref, () => ({
     move: (by) => {
+      awaited = undefined;
       const here = indexHere();
       const index = here < 0 ? 0 : here + by;
       focusRow(Math.min(Math.max(index, 0), notifications.length - 1));

@@ -7,6 +7,7 @@ import { inOrder } from '../http/own-changes.ts';
 import { isRepeated } from '../http/queries.ts';
 import { setUnread } from '../http/unread.ts';
 import { notify, notifyDone, takeBack } from '../shell/toasts.tsx';
+import { rowToReturn } from './inbox-rows.tsx';
 
 /** How a notification is shown until the lists are read again: changed, or not at all. */
 type Shown = Partial<Notification> | 'gone';
@@ -110,11 +111,13 @@ export function useMarks() {
   };
   const undoable = async (one: Mark, text: string, undo: () => Promise<unknown>) => {
     const ids = idsOf(one.notifications);
+    const returnTo = one.shown === 'gone' ? rowToReturn(ids) : () => undefined;
     if (!(await mark(one))) return;
     notifyDone(text, () =>
       takeBack(
         async () => {
           await undo();
+          returnTo();
           lay(ids, undefined);
         },
         () => refresh(client),
