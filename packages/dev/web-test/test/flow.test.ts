@@ -142,12 +142,24 @@ describe('the place in a list', () => {
     await press(page, 'J');
     await heading(page, /^Case 3 /);
     await press(page, 'K');
+    await page.getByText('This is the first issue of the list.').waitFor();
+    await press(page, 'J');
     await heading(page, /^Case 2 /);
     // The first leaves the field.
     await press(page, 'm', 'Escape', 'Escape');
     await heading(page, 'Issues');
     expect(new URL(page.url()).search).toBe('?q=Case&order=created_at');
     await focusedRow(page, 'Case 2');
+    await ada.api.create({ title: 'Alone in its list' });
+    await page.goto('/issues?q=alone');
+    await page.getByRole('link', { name: 'Alone in its list' }).click();
+    await heading(page, /^Alone/);
+    await press(page, 'J');
+    await page.getByText('This is the last issue that the list has loaded.').waitFor();
+    await page.goto(`/issues/${created[0]}`);
+    await heading(page, /^Case 1 /);
+    await press(page, 'J');
+    await page.getByText('No list was open before this issue').waitFor();
   });
 
   it('is kept by a reload and a lost connection', async () => {

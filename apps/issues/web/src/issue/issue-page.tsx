@@ -100,6 +100,12 @@ function WayBack() {
   );
 }
 
+const noList = 'No list was open before this issue, so there is no next one.';
+const ends = {
+  1: 'This is the last issue that the list has loaded.',
+  [-1]: 'This is the first issue of the list.',
+};
+
 function IssueView({ issue }: { issue: Issue }) {
   const { conflict, dismissConflict, showMine, latest, save } = useIssueChanges(issue);
   // A conflict of one field leaves the draft of the other.
@@ -117,7 +123,7 @@ function IssueView({ issue }: { issue: Issue }) {
     const { order = [], list } = places;
     const index = order.indexOf(issue.key);
     const key = index < 0 ? undefined : order[index + by];
-    if (key === undefined) return;
+    if (key === undefined) return notifyDone(index < 0 ? noList : ends[by]);
     // The way back leads to its row.
     if (list !== undefined) places.list = { ...list, key, index: index + by };
     followCard(key);
