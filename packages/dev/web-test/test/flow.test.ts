@@ -224,6 +224,15 @@ describe('the place in a list', () => {
     const { y = -1 } = (await page.locator('input[role=combobox]').boundingBox()) ?? {};
     expect(y > 0 && y < 900).toBe(true);
     expect(await scrollY(page)).toBe(900);
+    // The board has the same key for the same filter, and both name it.
+    for (const path of ['/issues', '/board']) {
+      await page.goto(path);
+      await page.getByRole('link', { name: 'Case 60' }).waitFor();
+      await press(page, '?');
+      await page.getByRole('dialog').getByText('Filter by priority', { exact: true }).waitFor();
+      await press(page, 'Escape', 'f');
+      await page.getByRole('listbox', { name: 'Priority' }).waitFor();
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { call, type IssueRow } from '../http/api.ts';
 import { CreateDialog, IssuePeek, SelectionBar } from '../issue/parts.ts';
 import { noteList, noteOrder } from '../issue-list/came-from.ts';
-import { ListFilters, openFirstFilter } from '../issue-list/list-filters.tsx';
+import { filterCommand, ListFilters } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
 import { toggledTo } from '../quick-change/selection.ts';
@@ -78,7 +78,7 @@ export function BoardPage() {
     { key: 'Ctrl+a', name: 'Select all', run: selectAll },
     ...quick.commands,
     { key: '/', name: 'Search', run: () => searchField.current?.focus() },
-    { key: 'f', name: 'Filter', run: openFirstFilter },
+    filterCommand,
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
   return (

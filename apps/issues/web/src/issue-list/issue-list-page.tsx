@@ -15,7 +15,7 @@ import { useDisplay } from './display.ts';
 import type { Grouping } from './groups.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
 import { ListDisplay } from './list-display.tsx';
-import { ListFilters, openFirstFilter } from './list-filters.tsx';
+import { filterCommand, ListFilters } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 import { useIssuePages } from './use-issue-pages.ts';
 
@@ -58,7 +58,7 @@ export function IssueListPage() {
             searchField.current?.select();
           },
         },
-        { key: 'f', name: 'Filter', run: openFirstFilter },
+        filterCommand,
       ]}
     >
       <ListFilters

@@ -32,12 +32,16 @@ interface ListFiltersProps {
 
 const firstFilterId = 'first-filter';
 
-/** A list that is scrolled comes back to its filters only where they do not stay on screen. */
-export function openFirstFilter(): void {
-  const button = document.getElementById(firstFilterId);
-  button?.focus();
-  button?.click();
-}
+/** A list that is scrolled comes back to its filters only where they do not stay on screen. The other filters follow by Tab. */
+export const filterCommand = {
+  key: 'f',
+  name: 'Filter by priority',
+  run: () => {
+    const button = document.getElementById(firstFilterId);
+    button?.focus();
+    button?.click();
+  },
+};
 
 const stateNames: Record<State, string> = { open: 'Open', done: 'Done', all: 'All' };
 const none = 'none';
