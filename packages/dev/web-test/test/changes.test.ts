@@ -187,6 +187,34 @@ describe('labels', () => {
   });
 });
 
+it('labels that only some of the chosen issues have are shown so, and can be given to all', async () => {
+  for (const name of ['on one', 'on both']) await ada.api.createLabel({ name, color: '#3b82f6' });
+  const keys = [
+    (await ada.api.create({ title: 'Mixed one', labels: ['on one', 'on both'] })).key,
+    (await ada.api.create({ title: 'Mixed two', labels: ['on both'] })).key,
+  ];
+  const page = await web.openAs(ada, '/issues?q=mixed');
+  await page.getByRole('link', { name: 'Mixed two' }).waitFor();
+  await press(page, 'Control+a', 'l');
+  const option = (name: string) => page.getByRole('dialog').getByRole('option', { name, exact: false });
+  const states = async () => [
+    await option('on one').getAttribute('aria-checked'),
+    await option('on both').getAttribute('aria-checked'),
+    await option('on one').locator('.option-check').textContent(),
+  ];
+  await option('on one').waitFor();
+  expect(await states()).toEqual(['mixed', 'true', '–']);
+  await option('on one').click();
+  expect(await states()).toEqual(['true', 'true', '✓']);
+  await undo(page, 'Labels of 1 issue')
+    .or(undo(page, `Labels of ${keys[1]} changed`))
+    .waitFor();
+  expect((await ada.api.get(keys[1] ?? '')).labels.map(({ name }) => name).sort()).toEqual([
+    'on both',
+    'on one',
+  ]);
+});
+
 describe('a text', () => {
   it('links known people and issues, and shows a card of them', async () => {
     const { key: other } = await ada.api.create({ title: 'Mentioned issue' });

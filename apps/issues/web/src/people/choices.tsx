@@ -19,6 +19,8 @@ export interface ChoicesProps {
   onSearch?: ((text: string) => void) | undefined;
   /** The options for what was typed have not arrived yet. */
   isPending?: boolean;
+  /** Of several issues: the values that at least one of them has. */
+  mixed?: readonly string[];
   /** The search is for numbers, so a digit chooses nothing. */
   hasNumbers?: boolean;
   /** Makes an option with the typed name, and chooses it. */
@@ -46,6 +48,7 @@ export function Choices(props: ClosableProps) {
     isPending = false,
     hasNumbers,
     onCreate,
+    mixed = [],
     onClose,
   } = props;
   // The next key can come before what was chosen has arrived from outside.
@@ -82,14 +85,15 @@ export function Choices(props: ClosableProps) {
     setActiveValue(undefined);
     onSearch?.(text);
   };
+  const isOn = ({ value }: Option) => selected.includes(value);
+  const isMixed = (option: Option) => mixed.includes(option.value) && !isOn(option);
   const choose = (option: Option | undefined) => {
     if (option === undefined) return;
     const { value } = option;
     if (value === createValue) onCreate?.(search.trim());
     else if (!isMultiple) onChange([value], value);
     else {
-      const isOn = selected.includes(value);
-      const next = isOn ? selected.filter((one) => one !== value) : [...selected, value];
+      const next = isOn(option) ? selected.filter((one) => one !== value) : [...selected, value];
       setChosen({ outside, selected: next });
       onChange(next, value);
     }
@@ -166,7 +170,8 @@ export function Choices(props: ClosableProps) {
             key={option.value}
             id={`${id}-${index}`}
             role="option"
-            aria-selected={selected.includes(option.value)}
+            aria-selected={isOn(option)}
+            {...(mixed.length > 0 && { 'aria-checked': isMixed(option) ? 'mixed' : isOn(option) })}
             className={index === active ? 'option active' : 'option'}
             // The focus stays, also where what is around the list could take it, as a dialog that scrolls does.
             onMouseDown={(event) => event.preventDefault()}
@@ -174,7 +179,7 @@ export function Choices(props: ClosableProps) {
             onPointerMove={() => setActive(index)}
           >
             <span className="option-check" aria-hidden="true">
-              {selected.includes(option.value) ? '✓' : ''}
+              {isOn(option) ? '✓' : isMixed(option) ? '–' : ''}
             </span>
             {option.content ?? option.name}
           </div>

@@ -20,6 +20,8 @@ interface ChangeDialogProps {
   onClose: () => void;
 }
 
+const hasLabel = (id: string) => (one: IssueRow) => one.labels.some((label) => label.id === id);
+
 const none: Option = { value: 'none', name: 'No one' };
 
 /** Changes one field of one or several issues. */
@@ -108,9 +110,8 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
               name,
               content: <LabelMark name={name} color={color} />,
             }))}
-            selected={labels
-              .map(({ id }) => id)
-              .filter((id) => isOnAll((one) => one.labels.some((label) => label.id === id)))}
+            selected={labels.map(({ id }) => id).filter((id) => isOnAll(hasLabel(id)))}
+            mixed={labels.map(({ id }) => id).filter((id) => issues.some(hasLabel(id)))}
             isMultiple
             onCreate={createLabel}
             onChange={(ids, value) => {
