@@ -141,6 +141,8 @@ describe('the place in a list', () => {
     await heading(page, /^Case 2 /);
     await press(page, 'J');
     await heading(page, /^Case 3 /);
+    await press(page, 'K', 'K');
+    await heading(page, /^Case 1 /);
     await press(page, 'K');
     await page.getByText('This is the first issue of the list.').waitFor();
     await press(page, 'J');
@@ -425,9 +427,12 @@ describe('a row and a card', () => {
     // The bar lies over the page.
     expect((await page.getByRole('row').nth(5).boundingBox())?.y).toBe(top);
     await press(page, 'Control+a');
-    await page.getByText('50 selected').waitFor();
+    await page.getByText('50 of 60 selected: all that are loaded', { exact: true }).waitFor();
     await page.getByLabel('Select all', { exact: true }).uncheck();
-    await page.getByText('50 selected').waitFor({ state: 'detached' });
+    await page.getByText('50 of 60 selected').waitFor({ state: 'detached' });
+    await box(1).click();
+    await page.getByRole('button', { name: 'Select all 50 loaded' }).click();
+    await page.getByText('50 of 60 selected').waitFor();
     await page.goto('/board?q=Case');
     await page.getByRole('link', { name: 'Case 60', exact: true }).waitFor();
     await press(page, 'j', 'x');

@@ -33,6 +33,10 @@ export function BoardPage() {
     queryKey: ['counts', query],
     queryFn: ({ signal }) => call('countIssues', { query: { ...query, by: 'status' }, signal }),
   });
+  // Undefined if it is not known.
+  const total = counts?.counts.some(({ is_capped }) => is_capped)
+    ? undefined
+    : counts?.counts.reduce((sum, { count }) => sum + count, 0);
   const change = useRowChanges();
   const issues = [...rows.values()].flat();
   const focused = () => {
@@ -75,7 +79,7 @@ export function BoardPage() {
         for (const key of focused()) toggle(key);
       },
     },
-    { key: 'Ctrl+a', name: 'Select all', run: selectAll },
+    { key: 'Ctrl+a', name: 'Select all loaded issues', run: selectAll },
     ...quick.commands,
     { key: '/', name: 'Search', run: () => searchField.current?.focus() },
     filterCommand,
@@ -103,6 +107,7 @@ export function BoardPage() {
         <SelectionBar
           selected={selected}
           loaded={issues.length}
+          total={total}
           onSelect={setSelected}
           onSelectAll={selectAll}
           onOpen={quick.open}

@@ -123,7 +123,7 @@ export function IssueListView({
     { key: 'x', name: 'Select the issue', run: () => table.current?.toggle() },
     { key: 'J', name: 'Select with the next issue', run: () => table.current?.extend(1) },
     { key: 'K', name: 'Select with the previous issue', run: () => table.current?.extend(-1) },
-    { key: 'Ctrl+a', name: 'Select all', run: selectAll },
+    { key: 'Ctrl+a', name: 'Select all loaded issues', run: selectAll },
     ...quick.commands,
     ...commands,
     { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
@@ -157,6 +157,7 @@ export function IssueListView({
         <SelectionBar
           selected={selected}
           loaded={issues.length}
+          total={list.hasNextPage ? total : issues.length}
           onSelect={setSelected}
           onSelectAll={selectAll}
           onOpen={quick.open}

@@ -6,6 +6,8 @@ import type { ChangedField } from './change-dialog.tsx';
 interface SelectionBarProps {
   /** The number of the loaded issues. */
   loaded: number;
+  /** The number of all issues that match the filters; undefined if it is not known. */
+  total: number | undefined;
   onSelectAll: () => void;
   /** Not empty. */
   selected: ReadonlySet<string>;
@@ -16,7 +18,9 @@ interface SelectionBarProps {
 const fields = Object.keys(fieldTitles) as ChangedField[];
 
 /** The number of the selected issues of a list or board, and their changes. */
-export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }: SelectionBarProps) {
+export function SelectionBar({ selected, loaded, total, onSelect, onSelectAll, onOpen }: SelectionBarProps) {
+  const hasMore = total === undefined || total > loaded;
+  const isAllLoaded = hasMore && selected.size >= loaded;
   const copyKeys = async () => {
     try {
       await navigator.clipboard.writeText([...selected].join(', '));
@@ -27,7 +31,11 @@ export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }
   };
   return (
     <div className="selection">
-      <span role="status">{formatNumber(selected.size)} selected</span>
+      <span role="status">
+        {formatNumber(selected.size)}
+        {isAllLoaded && total !== undefined && ` of ${formatNumber(total)}`} selected
+        {isAllLoaded && ': all that are loaded'}
+      </span>
       {fields.map((field) => (
         <button type="button" key={field} onClick={() => onOpen(field, [...selected])}>
           {fieldTitles[field]}
@@ -35,7 +43,8 @@ export function SelectionBar({ selected, loaded, onSelect, onSelectAll, onOpen }
       ))}
       {selected.size < loaded && (
         <button type="button" onClick={onSelectAll}>
-          All {formatNumber(loaded)}
+          Select all {formatNumber(loaded)}
+          {hasMore && ' loaded'}
         </button>
       )}
       <button type="button" onClick={() => void copyKeys()}>
