@@ -81,7 +81,7 @@ describe('Undo', () => {
     const field = page.getByLabel('Due date', { exact: true });
     await page.locator('.due-field.overdue').waitFor();
     await press(page, 'd');
-    await page.getByRole('dialog').getByRole('button', { name: 'No due date' }).click();
+    await page.getByRole('dialog').getByRole('option', { name: 'No due date' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByText('changed the due date from Jan 31, 2020 to none').waitFor();
     await field.fill('2999-12-31');
@@ -93,6 +93,34 @@ describe('Undo', () => {
     expect((await ada.api.get(key)).due_on).toBeNull();
     await ada.api.update(key, { due_on: '2020-01-31' });
     const { key: other } = await ada.api.create({ title: 'Due later', due_on: '2999-12-31' });
+    await page.goto('/issues?q=due&order=created_at');
+    await page.getByRole('link', { name: 'Due once' }).waitFor();
+    await press(page, 'j');
+    // Digits and words choose a day.
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const weekday = (day: string) => new Date(day).getUTCDay();
+    for (const [words, isRight] of [
+      ['1', (day: string) => day === dayIn(0)],
+      ['tom', (day: string) => day === dayIn(1)],
+      ['+3', (day: string) => day === dayIn(3)],
+      ['in 2 weeks', (day: string) => day === dayIn(14)],
+      ['mon', (day: string) => weekday(day) === 1 && day > dayIn(0) && day <= dayIn(7)],
+      ['dec 24', (day: string) => day.endsWith('-12-24') && day >= dayIn(0)],
+    ] as const) {
+      const saved = page.waitForResponse((one) => one.request().method() === 'PATCH');
+      await press(page, 'd');
+      await page.getByRole('dialog').getByRole('option', { selected: true }).waitFor();
+      await page.keyboard.type(words);
+      if (words !== '1') await press(page, 'Enter');
+      await saved;
+      const { due_on: day } = await ada.api.get(key);
+      expect([words, day, isRight(day ?? '')]).toEqual([words, day, true]);
+    }
+    await press(page, 'd');
+    await page.getByRole('dialog').getByLabel('Another day').fill('2020-01-31');
+    const late = page.waitForResponse((one) => one.request().method() === 'PATCH');
+    await press(page, 'Enter');
+    await late;
     await page.goto('/issues?due=overdue');
     await page.getByRole('row', { name: key }).getByText('Overdue since Jan 31, 2020').waitFor();
     expect(await page.getByRole('row', { name: other }).count()).toBe(0);

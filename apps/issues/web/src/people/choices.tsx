@@ -19,6 +19,9 @@ export interface ChoicesProps {
   onSearch?: ((text: string) => void) | undefined;
   /** The options for what was typed have not arrived yet. */
   isPending?: boolean;
+  placeholder?: string;
+  /** The option that words name, and that no one has to offer. The words are in lower case. */
+  read?: (words: string) => Option | undefined | '';
   /** Of several issues: the values that at least one of them has. */
   mixed?: readonly string[];
   /** The search is for numbers, so a digit chooses nothing. */
@@ -48,6 +51,8 @@ export function Choices(props: ClosableProps) {
     isPending = false,
     hasNumbers,
     onCreate,
+    placeholder = 'Search',
+    read,
     mixed = [],
     onClose,
   } = props;
@@ -64,9 +69,11 @@ export function Choices(props: ClosableProps) {
           .filter(({ name }) => name.toLowerCase().includes(words))
           .sort((one, other) => beginsWith(other, words) - beginsWith(one, words))
       : props.options;
+  const named = words && read?.(words);
+  const known = named ? [named, ...found.filter(({ value }) => value !== named.value)] : found;
   const isNew =
     onCreate !== undefined && words !== '' && found.every(({ name }) => name.toLowerCase() !== words);
-  const options = isNew ? [...found, { value: createValue, name: `Create “${search.trim()}”` }] : found;
+  const options = isNew ? [...known, { value: createValue, name: `Create “${search.trim()}”` }] : known;
   // The current value of a single choice, so that Enter changes nothing.
   const [activeValue, setActiveValue] = useState(isMultiple ? undefined : selected[0]);
   const place = options.findIndex(({ value }) => value === activeValue);
@@ -148,7 +155,7 @@ export function Choices(props: ClosableProps) {
         {...(active >= 0 && options.length > 0 && { 'aria-activedescendant': `${id}-${active}` })}
         ref={isShort ? undefined : takeFocus}
         value={search}
-        placeholder="Search"
+        placeholder={placeholder}
         maxLength={150}
         onKeyDown={press}
         onChange={({ target }) => {

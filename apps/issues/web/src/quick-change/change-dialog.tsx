@@ -95,11 +95,11 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
         )}
         {field === 'due_on' && (
           <DueChoice
-            day={isOnAll(({ due_on }) => due_on === issue?.due_on) ? (issue?.due_on ?? null) : null}
+            day={isOnAll(({ due_on }) => due_on === issue?.due_on) ? issue?.due_on : undefined}
             onChange={(due_on) => {
               if (!isOnAll((one) => one.due_on === due_on)) onChange({ due_on });
-              onClose();
             }}
+            onClose={onClose}
           />
         )}
         {field === 'labels' && (
