@@ -109,6 +109,12 @@ describe('the sidebar', () => {
       viewport: { width: 375, height: 700 },
     });
     await signIn(page, person);
+    // It has no sidebar that a key could collapse.
+    await press(page, '?');
+    const help = page.getByRole('dialog', { name: 'Keyboard' });
+    await help.getByText('New issue', { exact: true }).waitFor();
+    expect(await help.getByText('Collapse or open the sidebar').count()).toBe(0);
+    await press(page, 'Escape');
     const menu = page.getByRole('button', { name: 'Menu' });
     await menu.click();
     const sheet = page.getByRole('dialog', { name: 'Menu' });

@@ -86,6 +86,12 @@ describe('views', () => {
     await person.api.create({ title: 'Not in a view', priority: 'LOW' });
     const page = await web.openAs(person, '/issues');
     await viewsOf(page).getByText('to keep them here').waitFor();
+    await press(page, 'v');
+    await page.getByRole('dialog').getByText('No views yet', { exact: true }).waitFor();
+    await press(page, 'Escape', 'g', 'n');
+    await heading(page, 'Inbox');
+    await press(page, 'v');
+    await page.getByRole('dialog').getByText('No views yet. Filter the issues or the board').waitFor();
     await page.goto('/issues?label=billing&order=-priority');
     await row(page, 'Seen in a view').waitFor();
     await press(page, 'v');

@@ -22,6 +22,8 @@ export interface ChoicesProps {
   placeholder?: string;
   /** The option that words name, and that no one has to offer. The words are in lower case. */
   read?: (words: string) => Option | undefined | '';
+  /** What is said without an option. */
+  empty?: string | undefined;
   /** Of several issues: the values that at least one of them has. */
   mixed?: readonly string[];
   /** The search is for numbers, so a digit chooses nothing. */
@@ -53,6 +55,7 @@ export function Choices(props: ClosableProps) {
     onCreate,
     placeholder = 'Search',
     read,
+    empty = 'No match',
     mixed = [],
     onClose,
   } = props;
@@ -192,7 +195,7 @@ export function Choices(props: ClosableProps) {
           </div>
         ))}
       </div>
-      {options.length === 0 && <p className="muted picker-empty">{isPending ? 'Searching…' : 'No match'}</p>}
+      {options.length === 0 && <p className="muted picker-empty">{isPending ? 'Searching…' : empty}</p>}
     </>
   );
 }

@@ -169,7 +169,7 @@ export function Shell() {
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
     { key: '/', name: 'Search', run: openPalette },
-    { key: '[', name: 'Collapse or open the sidebar', run: toggleRail },
+    ...(isPhone ? [] : [{ key: '[', name: 'Collapse or open the sidebar', run: toggleRail }]),
     { key: '?', name: 'Keyboard', run: () => setOpen('keyboard') },
   ];
   useCommands(commands, true);

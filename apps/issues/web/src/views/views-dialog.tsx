@@ -10,6 +10,8 @@ import { targetOf } from './saved-views.ts';
 import { shownQuery } from './shown-query.ts';
 import { useViews } from './use-views.ts';
 
+const noViews = 'No views yet. Filter the issues or the board, then press v there to save what is shown.';
+
 /** Opens a view, or saves the list or board that is shown under the name that is typed. */
 export function ViewsDialog({ onClose }: { onClose: () => void }) {
   const { data: views = [], isPending } = useQuery(viewsQuery);
@@ -35,6 +37,7 @@ export function ViewsDialog({ onClose }: { onClose: () => void }) {
             ),
           }))}
           isPending={isPending}
+          empty={views.length === 0 ? (shown ? 'No views yet' : noViews) : undefined}
           selected={open === undefined ? [] : [open.id]}
           onCreate={
             shown &&
