@@ -38,6 +38,13 @@ const beginsWith = ({ name }: Option, words: string) =>
 const createValue = 'create';
 const shortLength = 5;
 
+// Once, when the choices open: React calls another function of each rendering again. A dialog gives the focus to the element with
+// the attribute.
+function takeFocus(element: HTMLElement | null): void {
+  element?.setAttribute('autofocus', '');
+  element?.focus({ preventScroll: true });
+}
+
 interface ClosableProps extends ChoicesProps {
   /** The user has chosen the only option, or pressed Escape. */
   onClose: () => void;
@@ -138,12 +145,6 @@ export function Choices(props: ClosableProps) {
   // The keyboard of a phone would cover a short list.
   const isShort =
     onSearch === undefined && props.options.length <= shortLength && matchMedia('(pointer: coarse)').matches;
-  const takeFocus = (element: HTMLElement | null) => {
-    // Once, when the choices open. A dialog gives the focus to the element with the attribute.
-    if (element === null || element.contains(document.activeElement)) return;
-    element.setAttribute('autofocus', '');
-    element.focus({ preventScroll: true });
-  };
 
   return (
     <>
