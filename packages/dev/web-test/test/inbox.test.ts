@@ -228,6 +228,8 @@ describe('without a connection or a session', () => {
     await mention(ada, person, ['Stays', 'Goes']);
     const page = await web.openAs(person, '/inbox');
     await row(page, 'Goes').waitFor();
+    // The board is loaded.
+    await page.waitForLoadState('networkidle');
     await page.context().setOffline(true);
     await page.getByText(/^No connection/).waitFor();
     await row(page, 'Stays').getByRole('link').focus();

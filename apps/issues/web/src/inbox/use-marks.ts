@@ -99,15 +99,15 @@ export function useMarks() {
       notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
     }
     running -= 1;
-    // An answer to an earlier read would show the rows of marks that are on their way.
-    if (running === 0) {
-      await refresh(client);
-      const areLong = client
-        .getQueryCache()
-        .findAll({ queryKey: listKey, predicate: (one) => !isRepeated(one) });
-      if (running === 0 && areLong.length === 0) setOverlay(new Map());
-    }
+    // An answer to an earlier read would show the rows of marks that are on their way. A mark can be undone before it arrives.
+    if (running === 0) void refresh(client).then(endOverlay);
     return isDone;
+  };
+  const endOverlay = () => {
+    const areLong = client
+      .getQueryCache()
+      .findAll({ queryKey: listKey, predicate: (one) => !isRepeated(one) });
+    if (running === 0 && areLong.length === 0) setOverlay(new Map());
   };
   const undoable = async (one: Mark, text: string, undo: () => Promise<unknown>) => {
     const ids = idsOf(one.notifications);
