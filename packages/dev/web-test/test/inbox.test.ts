@@ -129,6 +129,17 @@ describe('the inbox', () => {
     expect(await rows(page).first().textContent()).toContain('Early');
   });
 
+  it('says what an issue is after its change', async () => {
+    const person = await aReader(web);
+    const { key } = await ada.api.create({ title: 'Watched', priority: 'LOW' });
+    await person.api.watch(key);
+    await ada.api.changeStatus(key, { status: 'IN_PROGRESS' });
+    await ada.api.update(key, { priority: 'URGENT' });
+    const page = await web.openAs(person, '/inbox');
+    await rows(page).getByText('changed the status, which is In progress now').waitFor();
+    await rows(page).getByText('(now Urgent priority, no assignee)').waitFor();
+  });
+
   it('mutes an issue: mentions arrive, other changes do not', async () => {
     const person = await aReader(web);
     const { username } = await person.api.me();

@@ -1,10 +1,10 @@
 import '../styles/tabs.css';
 import '../styles/inbox.css';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { Notification } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
-import { readPage } from '../http/api.ts';
+import { readIssues, readPage } from '../http/api.ts';
 import { countOf, setUnread, shownCount, useUnread } from '../http/unread.ts';
 import { noteList, noteOrder } from '../issue-list/came-from.ts';
 import { useCommands } from '../shell/commands.ts';
@@ -39,6 +39,16 @@ export function InboxPage() {
   });
   const loaded = list.data?.pages.flatMap(({ items }) => items) ?? [];
   const shown = useMarked(loaded);
+  // One request, of the newest notifications. A further one reads its issue again.
+  const newest = loaded.slice(0, 50);
+  const { data: noted } = useQuery({
+    queryKey: ['noted', newest.map(({ id }) => id)],
+    queryFn: ({ signal }) =>
+      readIssues({ id: [...new Set(newest.map(({ issue }) => issue.key))] }, undefined, signal),
+    enabled: newest.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  const issues = new Map(noted?.items.map((one) => [one.key, one]));
   useEffect(() => noteList('/inbox', search), [search]);
   useEffect(() => noteOrder([...new Set(shown.map(({ issue }) => issue.key))]));
   const isEmpty = list.isSuccess && shown.length === 0 && !list.hasNextPage;
@@ -130,6 +140,7 @@ export function InboxPage() {
         <InboxRows
           ref={rows}
           notifications={shown}
+          issues={issues}
           list={view}
           onOpen={(one) => void marks.read(one)}
           onDone={done}

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { Notification } from '@tessera/contracts';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import type { IssueRow } from '../http/api.ts';
 import { places } from '../issue-list/came-from.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { isFocusLost } from '../shell/focus.ts';
@@ -21,6 +22,8 @@ export interface InboxRowsHandle {
 interface InboxRowsProps {
   ref: Ref<InboxRowsHandle>;
   notifications: readonly Notification[];
+  /** The issues as they are now, by key, as far as they were read. */
+  issues: ReadonlyMap<string, IssueRow>;
   /** Names the view. */
   list: string;
   onOpen: (notification: Notification) => void;
@@ -52,7 +55,16 @@ export function rowToReturn(ids: readonly number[]): () => void {
 const rowPx = 60;
 const linkOf = (id: number | undefined) => document.getElementById(`notification-${id}`);
 
-export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, onEnd }: InboxRowsProps) {
+export function InboxRows({
+  ref,
+  notifications,
+  issues,
+  list,
+  onOpen,
+  onDone,
+  onSnooze,
+  onEnd,
+}: InboxRowsProps) {
   const body = useRef<HTMLOListElement>(null);
   const [offset, setOffset] = useState(0);
   const [wanted, setWanted] = useState(places.note?.list === list ? places.note.id : undefined);
@@ -138,7 +150,7 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
               places.note = { list, id: one.id, index };
             }}
           >
-            <Row notification={one} onOpen={onOpen} onDone={onDone} onSnooze={onSnooze} />
+            <Row notification={one} issues={issues} onOpen={onOpen} onDone={onDone} onSnooze={onSnooze} />
           </li>
         );
       })}
@@ -146,9 +158,12 @@ export function InboxRows({ ref, notifications, list, onOpen, onDone, onSnooze, 
   );
 }
 
-type RowProps = { notification: Notification } & Pick<InboxRowsProps, 'onOpen' | 'onDone' | 'onSnooze'>;
+type RowProps = { notification: Notification } & Pick<
+  InboxRowsProps,
+  'issues' | 'onOpen' | 'onDone' | 'onSnooze'
+>;
 
-function Row({ notification: one, onOpen, onDone, onSnooze }: RowProps) {
+function Row({ notification: one, issues, onOpen, onDone, onSnooze }: RowProps) {
   const { issue, actor, reason } = one;
   const isDone = one.done_at !== null;
   return (
@@ -172,7 +187,7 @@ function Row({ notification: one, onOpen, onDone, onSnooze }: RowProps) {
           <span className="note-key">{issue.key}</span>
         </span>
         <span className="note-change">
-          <bdi>{actorOf(one)}</bdi> {changeOf(one)}
+          <bdi>{actorOf(one)}</bdi> {changeOf(one, issues.get(issue.key))}
         </span>
       </span>
       <span className={`note-reason reason-${reason}`}>{reasonNames[reason]}</span>

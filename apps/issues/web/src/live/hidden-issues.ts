@@ -9,7 +9,7 @@ import { unreadKey } from '../http/unread.ts';
 /** What the pages keep of an issue, by its key. */
 const parts = ['comments', 'activity', 'watching', 'relations', 'files', 'sync'];
 /** Searches and counts have parts of issues, too. */
-const findings = ['palette', 'found', 'notifications', 'counts', 'view-count'];
+const findings = ['palette', 'found', 'notifications', 'noted', 'counts', 'view-count'];
 
 /** Reads everything that is shown again. */
 export const readAll = (client: QueryClient): Promise<void> =>
