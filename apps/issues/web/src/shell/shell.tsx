@@ -90,16 +90,17 @@ export function Shell() {
     chooseTheme(next);
     setTheme(next);
   };
+  const stillSignedIn = (error: unknown) =>
+    notify(
+      `You are still signed in. ${error instanceof HttpError ? error.message : 'The server cannot be reached.'}`,
+    );
   const signOut = async () => {
     let forget: () => Promise<void>;
     try {
       forget = await forgetting();
       await call('endSession', {});
     } catch (error) {
-      notify(
-        `You are still signed in. ${error instanceof HttpError ? error.message : 'The server cannot be reached.'}`,
-      );
-      return;
+      return stillSignedIn(error);
     }
     await forget();
     announceSignOut();
@@ -108,8 +109,11 @@ export function Shell() {
   };
 
   const signOutEverywhere = async () => {
-    const forget = await forgetting();
-    await forget();
+    try {
+      await (await forgetting())();
+    } catch (error) {
+      return stillSignedIn(error);
+    }
     // Ends the session here, then those of all applications in this browser, and comes back to the sign-in page.
     location.assign(`/app/oidc/sign-out?user=${user?.id}`);
   };
