@@ -1,7 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { Notification } from '@tessera/contracts';
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import type { IssueRow } from '../http/api.ts';
 import { places } from '../issue-list/came-from.ts';
 import { Avatar } from '../people/avatar.tsx';
@@ -76,7 +84,7 @@ export function InboxRows({
     overscan: 2,
     scrollMargin: offset,
     scrollPaddingStart: 60,
-    getItemKey: (index) => notifications[index]?.id ?? index,
+    getItemKey: useCallback((index: number) => notifications[index]?.id ?? index, [notifications]),
   });
   const visible = rows.getVirtualItems();
   const last = visible.at(-1)?.index ?? -1;

@@ -2,6 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import {
   type CSSProperties,
   type Ref,
+  useCallback,
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
@@ -12,6 +13,7 @@ import {
 import type { IssueRow } from '../http/api.ts';
 import { rowClicks, toggledTo } from '../quick-change/selection.ts';
 import { isFocusLost } from '../shell/focus.ts';
+import { useIsPhone } from '../shell/use-rail.ts';
 import { lastPlace, noteOrder, notePlace } from './came-from.ts';
 import { type Grouping, itemsOf } from './groups.ts';
 import { GroupMark, IssueCells } from './issue-cells.tsx';
@@ -54,6 +56,14 @@ const soughtMax = 1_000;
 
 const linkOf = (key: string) => document.getElementById(`issue-${key}`);
 
+/** Whether the column of the sync is shown, and the letters of the widest key. */
+function columnsOf(issues: readonly IssueRow[]) {
+  const hasSync = issues.some(({ sync }) => sync.state !== 'not_configured');
+  // With the lock of a project that not everyone reads.
+  const lengthOf = ({ key, project }: IssueRow) => key.length + (project.visibility === 'everyone' ? 0 : 2);
+  return { hasSync, keyLength: issues.reduce((longest, issue) => Math.max(longest, lengthOf(issue)), 0) };
+}
+
 export function IssueTable(props: IssueTableProps) {
   const { ref, issues, by, counts, isCompact, order, onOrder, list, selected, onSelect } = props;
   const { onEnd, isLoadingMore, isStale } = props;
@@ -67,32 +77,31 @@ export function IssueTable(props: IssueTableProps) {
   /** The issue that was selected last: a range begins there. */
   const anchor = useRef<string>(undefined);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
-  const rows = useWindowVirtualizer({
-    count: items.length,
-    estimateSize: (index) =>
-      'head' in (items[index] ?? {})
-        ? 36
-        : matchMedia('(max-width: 767px)').matches
-          ? 68
-          : isCompact
-            ? 28
-            : 36,
-    // For the Tab key and the next frame; more rows make scrolling slow.
-    overscan: 2,
-    scrollMargin: offset,
-    // Below the header and the filters that stay on screen.
-    scrollPaddingStart: matchMedia('(max-width: 767px)').matches ? 56 : 60,
-    getItemKey: (index) => {
+  const isPhone = useIsPhone();
+  const rowPx = isPhone ? 68 : isCompact ? 28 : 36;
+  // A new function makes the virtualizer measure all rows again, which it would do for each frame.
+  const getItemKey = useCallback(
+    (index: number) => {
       const item = items[index];
       return item === undefined || 'head' in item
         ? `${item?.head.value}`
         : (issues[item.index]?.key ?? index);
     },
+    [items, issues],
+  );
+  const rows = useWindowVirtualizer({
+    count: items.length,
+    estimateSize: (index) => ('head' in (items[index] ?? {}) ? 36 : rowPx),
+    // For the Tab key and the next frame; more rows make scrolling slow.
+    overscan: 2,
+    scrollMargin: offset,
+    // Below the header and the filters that stay on screen.
+    scrollPaddingStart: isPhone ? 56 : 60,
+    getItemKey,
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: all heights change with it
-  useLayoutEffect(() => rows.measure(), [isCompact]);
+  useLayoutEffect(() => rows.measure(), [rowPx]);
   const visible = rows.getVirtualItems();
-  const hasSync = issues.some(({ sync }) => sync.state !== 'not_configured');
   const last = visible.at(-1)?.index ?? -1;
   useEffect(() => {
     if (last >= items.length - 15) onEnd();
@@ -185,9 +194,7 @@ export function IssueTable(props: IssueTableProps) {
     open: () => linkOf(shownKey() ?? '')?.click(),
     active: shownKey,
   }));
-  // With the lock of a project that not everyone reads.
-  const lengthOf = ({ key, project }: IssueRow) => key.length + (project.visibility === 'everyone' ? 0 : 2);
-  const keyLength = Math.max(0, ...issues.map(lengthOf));
+  const { hasSync, keyLength } = useMemo(() => columnsOf(issues), [issues]);
   const isAll = issues.every(({ key }) => selected.has(key));
 
   return (
