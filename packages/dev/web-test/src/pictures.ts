@@ -52,7 +52,7 @@ const pictures: readonly Picture[] = [
       await page.goto(`/issues/${key}`);
       await page.locator('.comment').nth(1).waitFor();
       await page.keyboard.press('Control+k');
-      await page.getByRole('dialog').getByRole('combobox').fill('mark');
+      await page.getByRole('dialog').getByRole('combobox').fill('pri');
       await page.getByRole('option').nth(3).waitFor();
     },
   },
