@@ -495,7 +495,10 @@ describe('what is shown', () => {
 
   it('is the frame of the app without a connection, and the page when it is back', async () => {
     const page = await web.openAs(ada, '/issues', (opened) =>
-      opened.route(/\/assets\/(?:board|settings)-page/, (route) => route.abort('internetdisconnected')),
+      opened.route(
+        ({ pathname }) => pathname === '/' || /\/assets\/(?:board|settings)-page/.test(pathname),
+        (route) => route.abort('internetdisconnected'),
+      ),
     );
     await page.getByRole('link', { name: 'Case 60' }).waitFor();
     await press(page, 'g', 'b');
@@ -519,6 +522,23 @@ describe('what is shown', () => {
     await press(fresh, 'g', 's');
     await heading(fresh, 'Account');
     await close();
+  });
+
+  it('is the page, if its file could not be loaded in advance', async () => {
+    let aborted = () => {};
+    const tried = new Promise<void>((resolve) => {
+      aborted = resolve;
+    });
+    const page = await web.openAs(ada, '/issues', (opened) =>
+      opened.route(/\/assets\/settings-page/, async (route) => {
+        await route.abort('internetdisconnected');
+        aborted();
+      }),
+    );
+    await tried;
+    await page.unrouteAll();
+    await press(page, 'g', 's');
+    await heading(page, 'Account');
   });
 
   it('is the issue as the list knows it, while it is read', async () => {

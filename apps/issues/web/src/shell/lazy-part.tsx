@@ -1,6 +1,7 @@
 import { type ComponentType, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useConnection } from '../live/connection.ts';
 import { focusPage } from './focus.ts';
+import { reloadIf } from './new-release.ts';
 
 type LazyPart<Props> = ((props: Props) => ReactNode) & { load: () => Promise<void> };
 
@@ -12,9 +13,12 @@ type LazyPart<Props> = ((props: Props) => ReactNode) & { load: () => Promise<voi
 export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   waiting: (props: Props) => ReactNode = loadingPage,
-  failed: (retry: () => void) => ReactNode = () => <FailedPage />,
+  failed: (retry: () => void, wasPreloaded: boolean) => ReactNode = (_retry, wasPreloaded) => (
+    <FailedPage wasPreloaded={wasPreloaded} />
+  ),
 ): LazyPart<Props> {
   let Loaded: ComponentType<Props> | undefined;
+  let wasPreloaded = false;
   const loadOnce = async () => {
     Loaded ??= await load();
   };
@@ -40,9 +44,13 @@ export function lazyPart<Props extends object>(
       };
     }, [attempt]);
     if (Loaded !== undefined) return <Loaded {...props} />;
-    return isFailed ? failed(() => setAttempt(attempt + 1)) : waiting(props);
+    return isFailed ? failed(() => setAttempt(attempt + 1), wasPreloaded) : waiting(props);
   }
-  return Object.assign(Part, { load: loadOnce });
+  const preload = () => {
+    wasPreloaded = true;
+    return loadOnce();
+  };
+  return Object.assign(Part, { load: preload });
 }
 
 const loadingPage = () => (
@@ -51,14 +59,18 @@ const loadingPage = () => (
   </main>
 );
 
-/** Browsers remember a file that they could not load, so only a new document requests it again. */
-function FailedPage() {
+/**
+ * Browsers remember a file that they could not load, so only a new document requests it again.
+ * @param wasPreloaded the file may have failed without a connection, before the page was opened with one
+ */
+function FailedPage({ wasPreloaded }: { wasPreloaded: boolean }) {
   const { connection } = useConnection();
   const wasOffline = useRef(false);
   useEffect(() => {
     if (connection === 'offline') wasOffline.current = true;
     else if (wasOffline.current) location.reload();
-  }, [connection]);
+    else if (wasPreloaded) void reloadIf(() => true);
+  }, [connection, wasPreloaded]);
   return (
     <main id="content" className="page notice">
       <h1>This page could not be loaded</h1>

@@ -9,12 +9,17 @@ export function reloadOnNewRelease(): void {
   addEventListener('vite:preloadError', () => void reloadIfChanged());
 }
 
-async function reloadIfChanged(): Promise<void> {
+function reloadIfChanged(): Promise<void> {
+  const loaded = document.querySelector<HTMLScriptElement>('script[type=module]')?.getAttribute('src');
+  return reloadIf((html) => !html.includes(`"${loaded}"`));
+}
+
+/** Reloads the app once in a minute, if the service can be reached and the page that it sends is `wanted`. */
+export async function reloadIf(wanted: (html: string) => boolean): Promise<void> {
   const last = Number(sessionStorage.getItem(storageKey) ?? 0);
   if (Date.now() - last < pauseMs) return;
-  const loaded = document.querySelector<HTMLScriptElement>('script[type=module]')?.getAttribute('src');
   const response = await fetch('/', { headers: { Accept: 'text/html' } }).catch(() => undefined);
-  if (response?.ok !== true || (await response.text()).includes(`"${loaded}"`)) return;
+  if (response?.ok !== true || !wanted(await response.text())) return;
   sessionStorage.setItem(storageKey, String(Date.now()));
   location.reload();
 }
