@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { accessibilityProblems } from '@tessera/testing/browser';
 import { startOtherOrigin } from '../src/other-origin.ts';
 import { openidClient6 } from '../src/relying-parties/openid-client-6.ts';
@@ -26,7 +27,12 @@ async function start(page: Page, path = '/login'): Promise<string> {
 
 /** Waits until the person is back at the application, by the request with this `state`. */
 async function expectReturn(page: Page, state: string, email: string): Promise<void> {
-  await page.waitForURL(`${app.baseUrl}/user?state=${encodeURIComponent(state)}`);
+  // Not `waitForURL`, which ends with the navigation that a second click aborts.
+  const back = `${app.baseUrl}/user?state=${encodeURIComponent(state)}`;
+  await eventually(
+    () => page.url(),
+    (url) => url === back,
+  );
   expect(JSON.parse((await page.locator('pre').textContent()) ?? '')).toMatchObject({ email });
 }
 
