@@ -7,6 +7,7 @@ import type { Response } from 'supertest';
 import { startFakeTracker } from './support/fake-tracker.ts';
 import { filePath, uploadFile } from './support/files.ts';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
+import { notificationsPath, readNotifications, untilNotified } from './support/notifications.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
@@ -170,6 +171,42 @@ describe('/api/v1/projects/', () => {
     }
     await manager.put(`${projectPath(key)}members/${bob.id}/`, { role: 'member' }).expect(201);
     for (const path of await added()) expectProblem(await bob.delete(path), 403, 'forbidden');
+  });
+
+  it('marks and counts no notification of its issues for a person who was removed', async () => {
+    const person = await aPerson(app);
+    const { key } = await createProject({ visibility: 'members' });
+    const member = `${projectPath(key)}members/${person.id}/`;
+    await staff.put(member, { role: 'member' }).expect(201);
+    await createIssue(staff, { project: key, assignee_id: person.id });
+    await createIssue(staff, { assignee_id: person.id });
+    await untilNotified(app);
+    const [open, ...hidden] = await readNotifications(person);
+    expect(hidden).toHaveLength(1);
+    await staff.delete(member).expect(204);
+    const rows = () =>
+      app.sql(
+        'SELECT id, read_at, done_at, snoozed_until FROM notifications WHERE identity_id = $1 ORDER BY id',
+        [person.id],
+      );
+    const ids = (await rows()).map(({ id }) => Number(id));
+    const before = await rows();
+    for (const [mark, body] of [
+      ['read', {}],
+      ['unread', {}],
+      ['done', {}],
+      ['restore', {}],
+      ['snooze', { until: new Date(Date.now() + 3_600_000).toISOString() }],
+      ['restore', {}],
+    ] as const) {
+      const { body: answer } = await person
+        .post(`${notificationsPath}${mark}/`, { ids, ...body })
+        .expect(200);
+      const { headers } = await person.get(notificationsPath).expect(200);
+      expect([mark, String(answer.unread_count)]).toEqual([mark, headers['x-unread-count']]);
+    }
+    const hiddenRows = (all: Record<string, unknown>[]) => all.filter(({ id }) => Number(id) !== open?.id);
+    expect(hiddenRows(await rows())).toEqual(hiddenRows(before));
   });
 
   it('keeps a manager who is active, and needs one to be sealed', async () => {

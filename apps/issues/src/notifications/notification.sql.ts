@@ -110,6 +110,8 @@ export function markNotifications(
       : Prisma.sql`n.id <= ${marked.upTo}::bigint`;
   const { readerId: identityId } = reader;
   const { affected, values, isCountedAfter } = changeOf(mark);
+  // What a person no longer reads is not marked, and not counted.
+  const conditions = Prisma.join([affected, isMarked, ...seen(reader)], ' AND ');
   const count = isCountedAfter
     ? Prisma.sql`
         SELECT least(${unreadCountMax}::int, count + (SELECT count(*) FROM changed WHERE read_at IS NULL))::int AS count
@@ -118,7 +120,7 @@ export function markNotifications(
   return Prisma.sql`
     WITH changed AS (
       UPDATE notifications n SET ${values}
-       WHERE n.identity_id = ${identityId}::uuid AND ${affected} AND ${isMarked}
+       WHERE n.identity_id = ${identityId}::uuid AND ${conditions}
       RETURNING read_at
     ), noted AS (
       INSERT INTO notification_marks (identity_id, count)
