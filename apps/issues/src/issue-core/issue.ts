@@ -189,7 +189,7 @@ export interface IssueRevision {
 }
 
 /** Returns the revision of an issue, with the names that it shows. */
-export function revisionOf({
+export function issueRevisionOf({
   branch,
   rev,
   labelRev,
@@ -214,12 +214,18 @@ export function revisionOf({
 
 export function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
   return (
+    isSameData(left, right) && [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
+  );
+}
+
+/** Whether two revisions are the same but for the names. */
+export function isSameData(left: Omit<IssueRevision, 'names'>, right: Omit<IssueRevision, 'names'>): boolean {
+  return (
     left.branch === right.branch &&
     left.rev === right.rev &&
     left.labelRev === right.labelRev &&
     left.projectRev === right.projectRev &&
-    left.trackerRev === right.trackerRev &&
-    [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
+    left.trackerRev === right.trackerRev
   );
 }
 

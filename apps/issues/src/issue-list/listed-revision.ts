@@ -1,4 +1,4 @@
-import type { IssueSnapshot } from '../issue-core/issue.ts';
+import { type IssueSnapshot, isSameData } from '../issue-core/issue.ts';
 import { shortHash } from '../issue-core/precondition.ts';
 import type { ListedIssue } from './issue-list.ts';
 
@@ -13,11 +13,7 @@ export function revisionOf(issue: IssueSnapshot): ListedRevision {
 
 export function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
   return (
-    left.branch === right.branch &&
-    left.rev === right.rev &&
-    left.labelRev === right.labelRev &&
-    left.projectRev === right.projectRev &&
-    left.trackerRev === right.trackerRev &&
+    isSameData(left, right) &&
     left.reporterName === right.reporterName &&
     left.assigneeName === right.assigneeName &&
     left.isBlocked === right.isBlocked

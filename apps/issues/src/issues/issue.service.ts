@@ -20,10 +20,10 @@ import {
   type IssueState,
   type IssueWithLinks,
   isSameRevision,
+  issueRevisionOf,
   type NamedAssignee,
   type NewIssue,
   type PresentedIssue,
-  revisionOf,
 } from '../issue-core/issue.ts';
 import { assertMay, type IssueParties, may, mayBeAssigned } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
@@ -116,7 +116,7 @@ export class IssueService {
         return cached;
     }
     const issue = assertFound(await this.#reader.find(reference));
-    const presented = { ...this.#presenter.text(issue), revision: revisionOf(issue) };
+    const presented = { ...this.#presenter.text(issue), revision: issueRevisionOf(issue) };
     this.#texts.set(name, presented);
     return presented;
   }

@@ -5,7 +5,7 @@ import { useConnection } from '../live/connection.ts';
 import { applyEdit } from '../markdown/text-edits.ts';
 import { useUser } from '../shell/user.ts';
 import { isPicture, sizeText } from './attached.ts';
-import { placeholderOf, placeholdersIn } from './placeholders.ts';
+import { markdownSigns, placeholderOf, placeholdersIn } from './placeholders.ts';
 import {
   currentUploads,
   follow,
@@ -289,7 +289,7 @@ function AltField({ file, text, onText }: Pick<FileRowProps, 'text' | 'onText'> 
         disabled={written === undefined}
         onChange={({ target: { value } }) => {
           setAlt(value);
-          const shown = (value.trim() || file.name).replace(/[\\[\]`*_<>!&@]/g, '\\$&');
+          const shown = (value.trim() || file.name).replace(markdownSigns, '\\$&');
           onText(text.replace(picture, () => `![${shown}]`));
         }}
       />

@@ -9,9 +9,12 @@ export interface Placeholder {
   to: number;
 }
 
+/** Have a meaning in Markdown, or begin a mention. */
+export const markdownSigns = /[\\[\]`*_<>!&@]/g;
+
 /** The text in the place of a file that is not uploaded yet. */
 export const placeholderOf = (id: string, name: string) =>
-  `![Uploading ${name.replace(/[\\[\]`*_<>!&@]/g, '')}…](upload:${id})`;
+  `![Uploading ${name.replace(markdownSigns, '')}…](upload:${id})`;
 
 /** Finds the files in a text that are not uploaded yet. */
 export const placeholdersIn = (text: string): Placeholder[] =>

@@ -1,5 +1,5 @@
 import type { FullUser, Issue, ProjectRole } from '@tessera/contracts';
-import { useOwnRole } from '../projects/project-queries.ts';
+import { mayManage, useOwnRole } from '../projects/project-queries.ts';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 
 /**
@@ -27,9 +27,11 @@ export function useMayChange(issue: Issue): boolean {
 }
 
 /** Whether the user may delete comments and files of others. */
-export function useMayDelete({ project: { key, visibility } }: Issue): boolean {
-  const isStaff = hasStaffRights(useUser()) && visibility !== 'sealed';
-  return useOwnRole(key, visibility !== 'everyone' && !isStaff) === 'manager' || isStaff;
+export function useMayDelete({ project }: Issue): boolean {
+  const user = useUser();
+  const isOpen = project.visibility === 'everyone';
+  const role = useOwnRole(project.key, !isOpen && !mayManage(project, undefined, user));
+  return mayManage(project, isOpen ? undefined : role, user);
 }
 
 /** The key of an issue that not everyone reads, by which a search for people finds only its readers. */

@@ -55,14 +55,16 @@ const tables: readonly [string, string, readonly string[]][] = [
 ];
 
 // The inbox has the order of the places. A place is given once, so all are freed first.
+const ofPlan = 'issue_id IN (SELECT id FROM plan)';
+const ofPeople = `identity_id IN (SELECT identity_id FROM notifications WHERE ${ofPlan})`;
 const orderNotifications = [
-  'UPDATE notifications SET place = -place',
+  `UPDATE notifications SET place = -place WHERE ${ofPeople}`,
   `UPDATE notifications n SET place = ordered.place
      FROM (SELECT identity_id, event_id, row_number() OVER (PARTITION BY identity_id ORDER BY created_at, event_id) AS place
-             FROM notifications) AS ordered
+             FROM notifications WHERE ${ofPeople}) AS ordered
     WHERE n.identity_id = ordered.identity_id AND n.event_id = ordered.event_id`,
   `UPDATE notifications SET read_at = created_at + interval '1 hour', done_at = created_at + interval '1 hour'
-    WHERE done_at IS NULL AND created_at < now() - interval '2 days'`,
+    WHERE ${ofPlan} AND done_at IS NULL AND created_at < now() - interval '2 days'`,
 ];
 
 const moveTimes = (table: string, issue: string, columns: readonly string[]) => `
