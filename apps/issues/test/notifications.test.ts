@@ -99,6 +99,35 @@ describe('the day before an issue is due, and on that day,', () => {
   });
 });
 
+describe('a reminder', () => {
+  it('comes after an issue is opened again, and once a day for a date that is set again', async () => {
+    const issue = await createIssue(ann, { due_on: '2998-01-10' });
+    const on = (day: string) => () =>
+      new NotificationRepository(app.database, undefined, () => new Date(day)).notify();
+    const due = async (day: string) =>
+      (await notified([ann], on(day)))[0]?.filter((one) => one === 'watching issue.due').length;
+    const setDue = (day: string | null) => ann.patch(issuePath(issue), { due_on: day }).expect(200);
+    const setStatus = (status: string) => ann.post(issuePath(issue, 'status/'), { status }).expect(200);
+    await setStatus('CLOSED');
+    expect(await due('2998-01-09T10:00:00Z')).toBe(0);
+    await setStatus('REOPENED');
+    expect(await due('2998-01-09T11:00:00Z')).toBe(1);
+    await setDue(null);
+    await setDue('2998-01-10');
+    await setStatus('RESOLVED');
+    await setStatus('REOPENED');
+    expect(await due('2998-01-09T12:00:00Z')).toBe(0);
+    expect(await due('2998-01-10T00:00:00Z')).toBe(1);
+    await setDue(null);
+    await setDue('2998-01-10');
+    expect(await due('2998-01-10T01:00:00Z')).toBe(0);
+    await setDue('2998-01-11');
+    expect(await due('2998-01-10T02:00:00Z')).toBe(0);
+    expect(await due('2998-01-11T00:00:00Z')).toBe(1);
+    expect(await due('2998-01-12T00:00:00Z')).toBe(0);
+  });
+});
+
 describe('an event notifies', () => {
   it('the assignee and the mentioned people of a new issue, each once with the stronger reason', async () => {
     const draft = { assignee_id: bob.id, description: `@${bob.username} and @${eve.username}` };

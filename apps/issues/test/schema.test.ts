@@ -208,7 +208,7 @@ describe('the database schema', () => {
   });
 
   it.each([
-    ['issues_rev', 'issues', ['event_tx', 'remind_on', 'search']],
+    ['issues_rev', 'issues', ['event_tx', 'remind_on', 'reminded_on', 'search']],
     ['comments_rev', 'comments', ['words']],
   ])('has a trigger %s for each other column of %s', async (trigger, table, others) => {
     const { rows } = await client.query<{ column: string; isWatched: boolean }>(

@@ -156,7 +156,7 @@ function assignments(
     ...(fields.title === undefined && fields.description === undefined
       ? []
       : [wordsAssignment(fields, title)]),
-    ...(fields.dueOn === undefined ? [] : [Prisma.sql`remind_on = ${dayBefore(fields.dueOn)}`]),
+    ...reminderAssignment(fields, statuses),
     ...(fields.description === undefined ? [] : [Prisma.sql`mention_ids = ${[...mentionIds]}::uuid[]`]),
     ...(labels === undefined ? [] : [Prisma.sql`label_ids = ${labels.map(({ id }) => id)}::uuid[]`]),
     ...(project === undefined ? [] : [Prisma.sql`project_id = ${project.new.id}::uuid`]),
@@ -201,7 +201,15 @@ function statusAssignments(statuses: readonly IssueStatus[]): Prisma.Sql[] {
   ];
 }
 
-// The day of the first reminder.
+// A new due date, and an issue that is opened again, have reminders again, but no second one of a day.
+function reminderAssignment(fields: IssueFields, statuses: readonly IssueStatus[]): Prisma.Sql[] {
+  if (fields.dueOn === undefined && !statuses.includes('REOPENED')) return [];
+  const due = fields.dueOn === undefined ? Prisma.sql`i.due_on` : Prisma.sql`${fields.dueOn}::date`;
+  const day = Prisma.sql`greatest(${due} - 1, i.reminded_on + 1)`;
+  return [Prisma.sql`remind_on = CASE WHEN ${day} <= ${due} THEN ${day} END`];
+}
+
+// The day of the first reminder of a new issue.
 function dayBefore(day: string | null): Prisma.Sql {
   return Prisma.sql`${day}::date - 1`;
 }

@@ -15,7 +15,7 @@ const fields = Object.entries(issueFields).map(([key, { column, type }]) => ({
 }));
 
 /** Columns that no reader of an issue needs. */
-type HiddenMember = 'reporterWatches' | 'eventTx' | 'remindOn';
+type HiddenMember = 'reporterWatches' | 'eventTx' | 'remindOn' | 'remindedOn';
 
 /** Every column of `issues` that is shown, by the member of its row. One that is left out does not compile. */
 const columns = {

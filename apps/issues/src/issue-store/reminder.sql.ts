@@ -20,12 +20,15 @@ export function hasReminders(today: string): Prisma.Sql {
  */
 export function recordReminders(today: string): Prisma.Sql {
   const type: DueEvent['type'] = 'issue.due';
+  const isReminded = Prisma.sql`due_on >= ${today}::date AND status = ANY(${[...openStatuses]}::issue_status[])`;
   return Prisma.sql`
     WITH due AS MATERIALIZED (
       SELECT id FROM issues WHERE remind_on <= ${today}::date
        ORDER BY remind_on LIMIT ${Prisma.raw(String(remindedMax))} FOR NO KEY UPDATE SKIP LOCKED
     ), i AS (
-      UPDATE issues SET remind_on = CASE WHEN due_on > ${today}::date THEN due_on END
+      UPDATE issues
+         SET remind_on = CASE WHEN due_on > ${today}::date THEN due_on END,
+             reminded_on = CASE WHEN ${isReminded} THEN ${today}::date ELSE reminded_on END
        WHERE id = ANY(ARRAY(SELECT id FROM due)) AND remind_on <= ${today}::date
       RETURNING *
     ), recorded AS (
@@ -33,7 +36,7 @@ export function recordReminders(today: string): Prisma.Sql {
       SELECT greatest(event_tx, pg_current_xact_id()::text::bigint), ${type}, id,
              jsonb_build_object('number', number, 'version', version, 'actor_id', NULL, 'origin', 'local', 'due_on', due_on)
                || jsonb_strip_nulls(jsonb_build_object('assignee_id', assignee_id)) || ${eventProject('i')}
-        FROM i WHERE due_on >= ${today}::date AND status = ANY(${[...openStatuses]}::issue_status[])
+        FROM i WHERE ${isReminded}
     )
     SELECT count(*)::int FROM due`;
 }
