@@ -118,6 +118,10 @@ describe('a notification that is snoozed', () => {
     expect(await idsIn(person, '?unread=true')).toEqual([oldest, added, newest]);
     expect(await mark(person, 'restore', [middle])).toBe(4);
     expect(await idsIn(person, '?state=inbox')).toEqual([oldest, added, newest, middle]);
+    // `up_to` follows the list, not the ids.
+    const { body } = await person.post(`${notificationsPath}read/`, { up_to: newest }).expect(200);
+    expect(body).toEqual({ unread_count: 2 });
+    expect(await idsIn(person, '?unread=true')).toEqual([oldest, added]);
     // New ones come before it.
     await comment(issue, 'Another');
     await untilNotified(app);
@@ -152,6 +156,8 @@ describe('a notification that is snoozed', () => {
       5,
     ])
       expectInvalidFields(await send({ ids: [1], until }), ['until']);
+    const { errors } = (await send({ ids: [1], until: 'tomorrow' })).body;
+    expect(errors).toMatchObject([{ message: expect.stringMatching(/^must be a time/) }]);
     for (const as of ['done', 'restore', 'snooze'] as const)
       for (const ids of [[], undefined, Array(101).fill(1)])
         expectInvalidFields(await bob.post(`${notificationsPath}${as}/`, { ids, until: after(hour) }), [

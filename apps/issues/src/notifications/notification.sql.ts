@@ -107,7 +107,7 @@ export function markNotifications(
   const isMarked =
     'ids' in marked
       ? Prisma.sql`n.id = ANY(${[...marked.ids]}::bigint[])`
-      : Prisma.sql`n.id <= ${marked.upTo}::bigint`;
+      : Prisma.sql`n.place <= coalesce(${placeOf(reader, Prisma.sql`= ${marked.upTo}`)}, ${placeOf(reader, Prisma.sql`< ${marked.upTo}`)}, 0)`;
   const { readerId: identityId } = reader;
   const { affected, values, isCountedAfter } = changeOf(mark);
   // What a person no longer reads is not marked, and not counted.
@@ -127,6 +127,11 @@ export function markNotifications(
       SELECT ${identityId}::uuid, 1 WHERE EXISTS (SELECT FROM changed)
       ON CONFLICT (identity_id) DO UPDATE SET count = notification_marks.count + 1
     ) ${count}`;
+}
+
+// Ids do not change, but a snooze that ends gives a notification a later place.
+function placeOf({ readerId }: NotificationReader, id: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(SELECT max(place) FROM notifications WHERE identity_id = ${readerId}::uuid AND id ${id}::bigint)`;
 }
 
 interface Change {

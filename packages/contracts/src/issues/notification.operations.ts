@@ -108,7 +108,9 @@ export const markReadSchema = z
     ids: idsSchema.optional(),
     up_to: idSchema
       .optional()
-      .describe('Marks this and all earlier notifications. Those that arrive meanwhile stay unread.'),
+      .describe(
+        'Marks this notification and all after it in the list. Those that arrive or come back meanwhile stay unread.',
+      ),
   })
   .refine(({ ids, up_to: upTo }) => (ids === undefined) !== (upTo === undefined), {
     error: 'must hold exactly one of ids, up_to',
@@ -129,7 +131,11 @@ export const snoozeSchema = z
   .object({
     ids: idsSchema,
     until: z.iso
-      .datetime({ offset: true, error: 'must be a time with an offset, such as 2026-11-30T08:00:00Z' })
+      .datetime({
+        offset: true,
+        error: 'must be a time with an offset, such as 2026-11-30T08:00:00Z',
+        abort: true,
+      })
       .refine((until) => Date.parse(until) <= Date.now() + snoozeDaysMax * 86_400_000, {
         error: `must be at most ${snoozeDaysMax} days from now`,
       })
