@@ -115,6 +115,8 @@ describe('POST /api/v1/issues/bulk/', () => {
     expect(outcomesOf(await change({ add: many, remove: ['Blue'] }))).toEqual(['changed']);
     const refused = await ann.post(bulkPath, { ids: [issue.id], labels: { add: ['red'], remove: ['none'] } });
     expectInvalidFields(refused, ['labels.remove.0']);
+    const both = { add: ['red'], remove: [{ id: red.id }] };
+    expectInvalidFields(await ann.post(bulkPath, { ids: [issue.id], labels: both }), ['labels']);
     expect(await names()).toHaveLength(20);
     expect(blue.name).toBe('Blue');
   });

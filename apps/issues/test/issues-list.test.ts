@@ -456,6 +456,9 @@ describe('filters', () => {
     [`search=a+%22${'b+'.repeat(17)}%22`, 'must have at most 16 words in phrases'],
     [`search=%22${'b+c%22+%22'.repeat(9)}`, 'must have at most 16 words in phrases'],
     ['reporter=me&reporter=me', 'must be given once'],
+    ['is_overdue=yes', 'must be true or false'],
+    ['is_open=true&is_open=true', 'must be given once'],
+    ['due_before=', 'must be a day such as 2026-12-31'],
   ])('say why a filter is invalid: %s', async (query, message) => {
     const { body } = await ann.get(`${issuesPath}?${query}`).expect(422);
     expect(body.errors).toMatchObject([{ message }]);

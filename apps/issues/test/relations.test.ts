@@ -136,7 +136,9 @@ describe('relations of issues', () => {
       await relate(line[level - 1] as Issue, 'parent', line[level] as Issue).expect(201);
     const [first, second] = line as [Issue, Issue];
     const last = line.at(-1) as Issue;
-    expectProblem(await relate(line.at(-2) as Issue, 'parent', last), 409, 'relation_too_deep');
+    const tooDeep = await relate(line.at(-2) as Issue, 'parent', last);
+    expectProblem(tooDeep, 409, 'relation_too_deep');
+    expect(tooDeep.body.detail).toBe('Parents would have more than 5 levels.');
     expectProblem(await relate(last, 'parent', first), 409, 'relation_too_deep');
     expectProblem(await relate(last, 'parent', second), 409, 'parent_exists');
     await relate(first, 'parent', last).expect(201);

@@ -137,6 +137,7 @@ describe('/api/v1/views/', () => {
     ['query', { query: `search=${'x'.repeat(2_000)}` }],
     ['query', { query: `label=${'é'.repeat(50)}&`.repeat(20) }],
     ['query', { query: null }],
+    ['query', { query: 'search=\ud800' }],
     ['layout', { layout: 'table' }],
     ['is_shared', { is_shared: 'yes' }],
   ])('return 422 for an invalid %s (%j)', async (field, body) => {

@@ -33,7 +33,9 @@ export function wholeNumber(max: number, min = 1) {
 
 /** `true` or `false`. */
 export const flag = documentedAs(
-  z.enum(['true', 'false']).transform((value) => value === 'true'),
+  z
+    .enum(['true', 'false'], { error: givenOnceOr('must be true or false') })
+    .transform((value) => value === 'true'),
   { type: 'boolean' },
 );
 

@@ -6,6 +6,7 @@ import {
   issueLabelsMax,
   type LabelReference,
 } from '@tessera/contracts';
+import { validationProblem } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
@@ -59,6 +60,9 @@ export class IssueBulkService {
         labels.resolve(body.labels.add, 'labels.add'),
         labels.resolve(body.labels.remove, 'labels.remove'),
       ]);
+      const both = added.find(({ id }) => removed.some((label) => label.id === id));
+      if (both !== undefined)
+        throw validationProblem([{ field: 'labels', message: `must not add and remove "${both.name}"` }]);
       return { added, removed };
     }
     const isNamed = id !== null && id !== undefined && !isSelf(actor, { id });

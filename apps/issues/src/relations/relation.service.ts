@@ -4,6 +4,7 @@ import {
   parentLevelsMax,
   type RelationDirection,
   type RelationKind,
+  relationChainMax,
   relationsMax,
 } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
@@ -94,10 +95,20 @@ export class RelationService {
 
 function assertAllowed(check: RelationCheck): void {
   const { hasTooMany, hasTooManyGuests, isCycle, isTooLong, hasParent, levels } = check;
-  if (isCycle) throw refused('relation_cycle', 'The relation would lead back to the issue.');
-  if (hasParent) throw refused('parent_exists', 'The issue has a parent already.');
-  if (isTooLong || levels > parentLevelsMax)
-    throw refused('relation_too_deep', 'Too many issues would follow each other.');
+  if (isCycle)
+    throw refused(
+      'relation_cycle',
+      'The relation would lead back to the issue, perhaps through issues that you do not see.',
+    );
+  if (hasParent)
+    throw refused(
+      'parent_exists',
+      'The part has a parent already. `replace` takes it from a parent that you see.',
+    );
+  if (levels > parentLevelsMax)
+    throw refused('relation_too_deep', `Parents would have more than ${parentLevelsMax} levels.`);
+  if (isTooLong)
+    throw refused('relation_too_deep', `More than ${relationChainMax} issues would follow the issue.`);
   if (hasTooMany)
     throw validationProblem([
       { field: 'issue', message: `must be at most ${relationsMax} relations on one issue` },

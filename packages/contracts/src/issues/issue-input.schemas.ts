@@ -48,7 +48,7 @@ const commentText = text()
 
 /** A calendar day without a time. PostgreSQL has no year 0. */
 export const daySchema = z.iso
-  .date({ error: 'must be a day such as 2026-12-31' })
+  .date({ error: 'must be a day such as 2026-12-31', abort: true })
   .refine((day) => day >= '1970-01-01', { error: 'must be in 1970 or later' });
 
 const dueInput = daySchema.nullable().describe('The day on which it is due; null for none.');

@@ -111,8 +111,8 @@ export const issuesProblemReference = {
     action: 'Read the members again.',
   },
   parent_exists: {
-    meaning: 'The issue has a parent already.',
-    action: 'Delete that relation first.',
+    meaning: 'The part has a parent already.',
+    action: 'Send `replace`, or delete that relation first.',
   },
   project_key_taken: {
     meaning: 'A project has this key, or had it.',

@@ -72,8 +72,8 @@ export type IssueProject = z.infer<typeof issueProjectSchema>;
 export const projectFilter = oneOrMore(
   z
     .string()
-    .toUpperCase()
-    .regex(/^-?[A-Z][A-Z0-9]{0,9}$/),
+    .regex(/^-?[A-Za-z][A-Za-z0-9]{0,9}$/)
+    .toUpperCase(),
   ['the key of a project', 'one with "-" before it'],
 );
 

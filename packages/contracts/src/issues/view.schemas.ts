@@ -19,6 +19,7 @@ const viewLayout = z
 const viewQuery = z
   .string()
   .max(viewQueryMaxLength, { error: `must be at most ${viewQueryMaxLength} characters` })
+  .refine((text) => text.isWellFormed(), { error: 'must not contain unpaired surrogates', abort: true })
   .transform((text, context) => {
     const parameters = new URLSearchParams(text);
     const given = Object.fromEntries(
