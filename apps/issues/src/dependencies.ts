@@ -286,7 +286,8 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const presenter = new IssuePresenter({ urls, tracker });
   const reader = new IssueReader(main, tracker);
   const writer = new IssueWriter(main, tracker);
-  const labels = new LabelService({ repository: new LabelRepository(main) });
+  const views = new ViewRepository(main);
+  const labels = new LabelService({ repository: new LabelRepository(main), views });
   const mentions = new MentionResolver({ repository: new MentionRepository(main) });
   const access = new AccessReader(main);
   const memberships = new MemberRepository(main);
@@ -329,7 +330,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     members: new MemberService({ members: memberships, projects, people, access }),
     comments: new CommentService({ reader, writer, mentions }),
     watching: new WatchingRepository(main),
-    views: new ViewRepository(main),
+    views,
     reader,
     writer,
     activity: new ActivityRepository(main),

@@ -16,6 +16,7 @@ import { IssueWriter } from '../src/issue-store/write.ts';
 import { IssueService } from '../src/issues/issue.service.ts';
 import { LabelRepository } from '../src/labels/label.repository.ts';
 import { LabelService } from '../src/labels/label.service.ts';
+import { ViewRepository } from '../src/views/view.repository.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -57,7 +58,10 @@ function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
 
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
   const [reader, writer] = [new IssueReader(database), new IssueWriter(database)];
-  const labels = new LabelService({ repository: new LabelRepository(database) });
+  const labels = new LabelService({
+    repository: new LabelRepository(database),
+    views: new ViewRepository(database),
+  });
   const mentions = { resolve: async () => [] };
   return new IssueService({
     reader,

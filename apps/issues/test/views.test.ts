@@ -144,6 +144,25 @@ describe('/api/v1/views/', () => {
     expectInvalidFields(await ann.post(viewsPath, { name: 'x', query: '', ...body }), [field]);
   });
 
+  it('follow a label to its new name', async () => {
+    const label = (await staff.post('/api/v1/labels/', { name: 'É 1.5+ (*)' }).expect(201)).body;
+    const named = (name: string) => new URLSearchParams([['label', name]]).toString();
+    const other = `${named('É 1.5+ (*) more')}&search=${named('x').slice(0, 5)}`;
+    const mine = await save(ann, {
+      query: `status=OPEN&${named('é 1.5+ (*)')}&-${named('1.5+ (*)')}&${named('x')}`,
+    });
+    const excluding = await save(bob, { query: `${named('y')}&-${named('É 1.5+ (*)')}`, is_shared: true });
+    const kept = await save(ann, { query: other });
+    const rename = (name: string) => staff.patch(`/api/v1/labels/${label.id}/`, { name }).expect(200);
+    const queryOf = async (view: View) => (await ann.get(viewPath(view)).expect(200)).body.query;
+    await rename('A\\1 & b');
+    expect(await queryOf(excluding)).toBe(`label=y&-${named('A\\1 & b')}`);
+    expect(await queryOf(kept)).toBe(other);
+    expect(await queryOf(mine)).toBe(`status=OPEN&${named('A\\1 & b')}&-${named('1.5+ (*)')}&${named('x')}`);
+    await rename('c');
+    expect(await queryOf(excluding)).toBe('label=y&-label=c');
+  });
+
   it('say which parameter of a query is wrong', async () => {
     const messageOf = async (query: string) =>
       (await ann.post(viewsPath, { name: 'x', query }).expect(422)).body.errors[0].message;

@@ -12,12 +12,20 @@ import { type Label, labelKey } from '../issue-core/label.ts';
 import { presentLabel } from './label.presenter.ts';
 import type { LabelRepository } from './label.repository.ts';
 
+interface LabelServiceDependencies {
+  repository: LabelRepository;
+  /** Saved lists that name labels. */
+  views: { renameLabel(former: string, name: string, within: Transaction): Promise<void> };
+}
+
 /** Reads and writes labels. Every active user may read them; staff may write them. */
 export class LabelService {
   readonly #repository: LabelRepository;
+  readonly #views: LabelServiceDependencies['views'];
 
-  constructor({ repository }: { repository: LabelRepository }) {
+  constructor({ repository, views }: LabelServiceDependencies) {
     this.#repository = repository;
+    this.#views = views;
   }
 
   async list(): Promise<Label[]> {
@@ -101,6 +109,7 @@ export class LabelService {
         name,
         labels.filter((other) => other !== label),
       );
+      if (name !== label.name) await this.#views.renameLabel(label.name, name, transaction);
       return this.#repository.update({ id, name, color }, transaction);
     });
   }

@@ -1,7 +1,8 @@
-import { listedSharedViewsMax, sharedViewsMax, viewsMax } from '@tessera/contracts';
+import { listedSharedViewsMax, sharedViewsMax, viewQueryMaxLength, viewsMax } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { labelKey } from '../issue-core/label.ts';
 import { joinPerson } from '../issue-store/issue.sql.ts';
 import type { View, ViewContent } from './view.ts';
 
@@ -83,6 +84,22 @@ export class ViewRepository {
   async delete(id: string, within: Transaction): Promise<void> {
     await within.$executeRaw`DELETE FROM views WHERE id = ${id}::uuid`;
   }
+
+  /** Lets the views that filter by a label name it anew. One that would become too long keeps the former name. */
+  async renameLabel(former: string, name: string, within: Transaction): Promise<void> {
+    const spellings = [former, labelKey(former)].map((value) => inQuery(value).replace(/[*+.]/g, '\\$&'));
+    const pattern = `((?:^|&)-?label=)(?:${spellings.join('|')})(?=&|$)`;
+    await within.$executeRaw`
+      UPDATE views v SET query = renamed.query, updated_at = clock_timestamp()
+        FROM (SELECT id, regexp_replace(query, ${pattern}, ${`\\1${inQuery(name)}`}, 'gi') AS query
+                FROM views WHERE query LIKE '%label=%') renamed
+       WHERE v.id = renamed.id AND v.query <> renamed.query AND length(renamed.query) <= ${viewQueryMaxLength}`;
+  }
+}
+
+/** A value as it is spelled in the query of a view. */
+function inQuery(value: string): string {
+  return new URLSearchParams({ '': value }).toString().slice(1);
 }
 
 /** Views of one person are counted one after the other. The next statement sees what the previous holder of the lock has written. */
