@@ -15,7 +15,7 @@ export async function takeStates(
     await dialog.waitFor({ state: 'detached' });
   };
   await page.goto('/issues?label=billing');
-  await page.getByRole('row').nth(1).waitFor();
+  await page.locator(`#issue-${key}`).waitFor();
   await take('list-label');
   await takeDialog('view', 'v');
   await page.goto('/issues?q=nothing+has+this');

@@ -57,7 +57,13 @@ function dayOf(words: string): string | undefined {
     .find((day) => day >= dayAfter(0));
 }
 
-const fullDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeZone: 'UTC' });
+const fullDay = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
 const optionOf = (value: string, name = dayName(value)): Option => ({
   value,
   name,
