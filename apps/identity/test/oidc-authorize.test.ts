@@ -8,6 +8,7 @@ import {
   authorizationOf,
   aVerifier,
   exchange,
+  formOf,
   nextCode,
   nextOf,
   oidcIssuer,
@@ -92,6 +93,20 @@ describe('a request that cannot go back to the application', () => {
     const page = await open({ redirect_uri: uri });
     expect([page.status, page.headers.location]).toEqual([400, undefined]);
     expect(page.text).not.toContain('differs');
+  });
+
+  it('is refused in the language that the application asks for', async () => {
+    const wanted = { ui_locales: 'fr de' };
+    const signIn = await open(wanted);
+    const carried = authorizationOf(client, challenge, { ...wanted, redirect_uri: 'https://evil.example/' });
+    const pages = [
+      await open({ ...wanted, client_id: randomUUID() }),
+      await open({ ...wanted, redirect_uri: 'https://evil.example/' }),
+      await new TestBrowser(app).submit(signIn, formOf(carried)),
+      await app.http.get('/oidc/authorize').query(wanted).set('Sec-Purpose', 'prefetch'),
+    ];
+    const seen = pages.map(({ status, headers }) => [status, headers['content-language']]);
+    expect(seen).toEqual([...Array.from({ length: 3 }, () => [400, 'de']), [503, 'de']]);
   });
 
   it('is explained to the administrator only', async () => {

@@ -50,8 +50,10 @@ export function authorizeRoutes(dependencies: SignInPageDependencies): Route[] {
   ): Promise<AuthorizationRequest | undefined> => {
     const outcome = await authorizations.read(parameters, originOf(request));
     if (outcome.kind === 'request') return outcome.request;
-    if (outcome.kind === 'page') browser.refuse(request, response, { kind: outcome.refusal });
-    else leave(errorUri(oidc, outcome.target, outcome.error, outcome.description));
+    if (outcome.kind === 'page') {
+      const uiLocales = parameters.values.get('ui_locales');
+      browser.refuse(request, response, { kind: outcome.refusal, uiLocales });
+    } else leave(errorUri(oidc, outcome.target, outcome.error, outcome.description));
     return undefined;
   };
 

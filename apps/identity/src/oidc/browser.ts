@@ -5,6 +5,7 @@ import { continuePage } from '../pages/continue-page.ts';
 import { sendPage } from '../pages/page.ts';
 import { type PageContext, pageContext } from '../pages/page-context.ts';
 import { type RefusalKind, refusalPage } from '../pages/refusal-page.ts';
+import { readQuery } from './parameters.ts';
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
@@ -67,7 +68,11 @@ export class Browser {
     this.#branding = branding;
   }
 
-  context(request: IncomingMessage, uiLocales?: string): PageContext {
+  /** @param uiLocales the languages that the application asks for; by default those of the query */
+  context(
+    request: IncomingMessage,
+    uiLocales = readQuery(request.url ?? '').values.get('ui_locales'),
+  ): PageContext {
     return pageContext(this.#branding, request, uiLocales);
   }
 
@@ -88,9 +93,9 @@ export class Browser {
   refuse(
     request: IncomingMessage,
     response: ServerResponse,
-    { kind, status = 400 }: { kind: RefusalKind; status?: number },
+    { kind, status = 400, uiLocales }: { kind: RefusalKind; status?: number; uiLocales?: string | undefined },
   ): void {
-    const context = this.context(request);
+    const context = this.context(request, uiLocales);
     this.send(response, context, status, refusalPage({ context, kind, id: request.requestId ?? '' }));
   }
 
