@@ -65,14 +65,24 @@ describe('a sign-out that the application asks for', () => {
     expect([out.status, browser.cookie]).toEqual([200, undefined]);
   });
 
-  it.each<[string, Record<string, string>]>([
-    ['an address that is not registered', { post_logout_redirect_uri: `${goodbye}/` }],
-    ['an address with another query', { post_logout_redirect_uri: `${goodbye}?a=b` }],
-    ['another client_id', { client_id: '00000000-0000-4000-8000-000000000000' }],
-  ])('is refused by a page for %s, and nothing ends', async (_name, parameters) => {
+  const notEnded = 'Ihre Anmeldung ist nicht beendet.';
+  it.each<[string, Record<string, string>, string]>([
+    ['an address that is not registered', { post_logout_redirect_uri: `${goodbye}/` }, notEnded],
+    ['an address with another query', { post_logout_redirect_uri: `${goodbye}?a=b` }, notEnded],
+    [
+      'another client_id',
+      { client_id: '00000000-0000-4000-8000-000000000000' },
+      'Dieser Link funktioniert nicht',
+    ],
+  ])('is refused by a page for %s, and nothing ends', async (_name, parameters, text) => {
     const { browser, tokens } = await signedIn();
-    const out = await browser.get('/oidc/logout', { id_token_hint: tokens.id_token, ...parameters });
+    const out = await browser.get('/oidc/logout', {
+      id_token_hint: tokens.id_token,
+      ui_locales: 'de',
+      ...parameters,
+    });
     expect([out.status, out.headers.location]).toEqual([400, undefined]);
+    expect(out.text).toContain(text);
     expect(await isSignedIn(browser)).toBe(true);
   });
 

@@ -57,11 +57,11 @@ export function logoutRoutes({
     response: ServerResponse,
     values: Parameters,
   ): Promise<LogoutRequest | undefined> => {
-    const refuse = (kind: 'redirect_uri' | 'bad_request') => {
-      browser.refuse(request, response, { kind });
+    const uiLocales = values.get('ui_locales');
+    const refuse = (kind: 'sign_out_uri' | 'bad_request') => {
+      browser.refuse(request, response, { kind, uiLocales });
       return undefined;
     };
-    const uiLocales = values.get('ui_locales');
     const [state, uri] = [values.get('state'), values.get('post_logout_redirect_uri')];
     const carried = (clientId: string | undefined) =>
       Object.entries({ client_id: clientId, post_logout_redirect_uri: uri, state, ui_locales: uiLocales });
@@ -75,7 +75,7 @@ export function logoutRoutes({
     // A client that is unknown or disabled proves nothing, but does not keep the person from signing out.
     const hint = client === undefined ? undefined : given;
     if (client !== undefined && uri !== undefined && !client.postLogoutRedirectUris.includes(uri))
-      return refuse('redirect_uri');
+      return refuse('sign_out_uri');
     return {
       hint,
       client,

@@ -5,6 +5,7 @@ import { type PageContext, textOf } from './page-context.ts';
 export type RefusalKind =
   | 'unknown_client'
   | 'redirect_uri'
+  | 'sign_out_uri'
   | 'bad_request'
   | 'cross_site'
   | 'not_found'

@@ -65,7 +65,6 @@ export const de: Messages = {
   'signedOut.title': 'Sie sind abgemeldet',
   'signedOut.text': 'Sie können diese Seite schließen.',
   'signedOut.link': 'Weiter zu {client}',
-  'signedOut.signIn': 'Erneut anmelden',
 
   'refusal.unknown_client.title': 'Diese Anwendung ist nicht bekannt',
   'refusal.unknown_client.text':
@@ -73,6 +72,9 @@ export const de: Messages = {
   'refusal.redirect_uri.title': 'Diese Anmeldung kann nicht fortgesetzt werden',
   'refusal.redirect_uri.text':
     'Die Anwendung möchte Sie zu einer Adresse schicken, die nicht für sie registriert ist. Zu Ihrem Schutz wurde nichts dorthin gesendet.',
+  'refusal.sign_out_uri.title': 'Diese Abmeldung kann nicht fortgesetzt werden',
+  'refusal.sign_out_uri.text':
+    'Die Anwendung möchte Sie zu einer Adresse schicken, die nicht für sie registriert ist. Ihre Anmeldung ist nicht beendet.',
   'refusal.bad_request.title': 'Dieser Link funktioniert nicht',
   'refusal.bad_request.text':
     'Die Anfrage ist unvollständig. Gehen Sie zurück zur Anwendung, und versuchen Sie es erneut.',

@@ -63,7 +63,6 @@ export const en = {
   'signedOut.title': 'You are signed out',
   'signedOut.text': 'You can close this page.',
   'signedOut.link': 'Continue to {client}',
-  'signedOut.signIn': 'Sign in again',
 
   'refusal.unknown_client.title': 'This application is not known',
   'refusal.unknown_client.text':
@@ -71,6 +70,9 @@ export const en = {
   'refusal.redirect_uri.title': 'This sign-in cannot continue',
   'refusal.redirect_uri.text':
     'The application wants you to return to an address that is not registered for it. To protect you, nothing was sent there.',
+  'refusal.sign_out_uri.title': 'This sign-out cannot continue',
+  'refusal.sign_out_uri.text':
+    'The application wants you to return to an address that is not registered for it. Your sign-in has not ended.',
   'refusal.bad_request.title': 'This link does not work',
   'refusal.bad_request.text': 'The request is not complete. Go back to the application, and try again.',
   'refusal.cross_site.title': 'This form came from another site',
