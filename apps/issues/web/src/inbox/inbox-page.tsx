@@ -142,7 +142,6 @@ export function InboxPage() {
           notifications={shown}
           issues={issues}
           list={view}
-          onOpen={(one) => void marks.read(one)}
           onDone={done}
           onSnooze={snooze}
           onEnd={() => {

@@ -34,7 +34,6 @@ interface InboxRowsProps {
   issues: ReadonlyMap<string, IssueRow>;
   /** Names the view. */
   list: string;
-  onOpen: (notification: Notification) => void;
   onDone: (notification: Notification) => void;
   onSnooze: (notification: Notification) => void;
   onEnd: () => void;
@@ -45,6 +44,8 @@ export interface NotePlace {
   list: string;
   id: number;
   index: number;
+  /** The issue to which the user has gone on from that of the row. */
+  at?: string;
 }
 
 /** The row that is coming back, because the user has undone its mark. */
@@ -60,22 +61,26 @@ export function rowToReturn(ids: readonly number[]): () => void {
   };
 }
 
+/** The row to which the way back leads. */
+function rowOf(
+  { list: of, at, id }: Partial<NotePlace> = {},
+  list: string,
+  notifications: readonly Notification[],
+): number | undefined {
+  if (of !== list) return undefined;
+  const index = notifications.findIndex(({ issue }) => issue.key === at);
+  const found = notifications[index]?.id;
+  if (found !== undefined) places.note = { list, id: found, index };
+  return found ?? id;
+}
+
 const rowPx = 60;
 const linkOf = (id: number | undefined) => document.getElementById(`notification-${id}`);
 
-export function InboxRows({
-  ref,
-  notifications,
-  issues,
-  list,
-  onOpen,
-  onDone,
-  onSnooze,
-  onEnd,
-}: InboxRowsProps) {
+export function InboxRows({ ref, notifications, issues, list, onDone, onSnooze, onEnd }: InboxRowsProps) {
   const body = useRef<HTMLOListElement>(null);
   const [offset, setOffset] = useState(0);
-  const [wanted, setWanted] = useState(places.note?.list === list ? places.note.id : undefined);
+  const [wanted, setWanted] = useState(() => rowOf(places.note, list, notifications));
   const isReturning = useRef(true);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
   const rows = useWindowVirtualizer({
@@ -158,7 +163,7 @@ export function InboxRows({
               places.note = { list, id: one.id, index };
             }}
           >
-            <Row notification={one} issues={issues} onOpen={onOpen} onDone={onDone} onSnooze={onSnooze} />
+            <Row notification={one} issues={issues} onDone={onDone} onSnooze={onSnooze} />
           </li>
         );
       })}
@@ -166,12 +171,9 @@ export function InboxRows({
   );
 }
 
-type RowProps = { notification: Notification } & Pick<
-  InboxRowsProps,
-  'issues' | 'onOpen' | 'onDone' | 'onSnooze'
->;
+type RowProps = { notification: Notification } & Pick<InboxRowsProps, 'issues' | 'onDone' | 'onSnooze'>;
 
-function Row({ notification: one, issues, onOpen, onDone, onSnooze }: RowProps) {
+function Row({ notification: one, issues, onDone, onSnooze }: RowProps) {
   const { issue, actor, reason } = one;
   const isDone = one.done_at !== null;
   return (
@@ -188,7 +190,6 @@ function Row({ notification: one, issues, onOpen, onDone, onSnooze }: RowProps) 
             id={`notification-${one.id}`}
             className="note-link"
             dir="auto"
-            onClick={() => onOpen(one)}
           >
             {issue.title}
           </Link>

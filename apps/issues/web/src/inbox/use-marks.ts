@@ -137,11 +137,6 @@ export function useMarks() {
   };
 
   return {
-    /** Opening an issue reads its notification. */
-    read: (one: Notification) =>
-      one.read_at === null
-        ? mark({ notifications: [one], shown: { read_at: now() }, send: operation('markNotificationsRead') })
-        : Promise.resolve(true),
     toggleRead: (one: Notification) =>
       one.read_at === null
         ? undoable(

@@ -1,15 +1,16 @@
 import '../styles/issue.css';
 import '../styles/issue-side.css';
 import '../styles/issue-texts.css';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import type { Issue } from '@tessera/contracts';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { followCard } from '../board/card-focus.ts';
-import type { IssueRow } from '../http/api.ts';
+import { call, type IssueRow, readPage } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { knownRow } from '../http/issue-rows.ts';
-import { issueQuery } from '../http/queries.ts';
+import { isRepeated, issueQuery } from '../http/queries.ts';
+import { setUnread, unreadKey } from '../http/unread.ts';
 import { places, useWayBack } from '../issue-list/came-from.ts';
 import { personName } from '../messages.ts';
 import { ofIssue, useCommands } from '../shell/commands.ts';
@@ -100,6 +101,16 @@ function WayBack() {
   );
 }
 
+/** Opening an issue reads its notifications, from the inbox or from anywhere else. */
+async function readNotifications(client: QueryClient, issue: string): Promise<void> {
+  if (client.getQueryData(unreadKey) === 0) return;
+  const query = { issue, unread: true, limit: 100 };
+  const ids = (await readPage('listNotifications', { query })).items.map(({ id }) => id);
+  if (ids.length === 0) return;
+  setUnread(client, (await call('markNotificationsRead', { body: { ids } })).unread_count);
+  await client.invalidateQueries({ queryKey: ['notifications'], predicate: isRepeated });
+}
+
 const noList = 'No list was open before this issue, so there is no next one.';
 const ends = {
   1: 'This is the last issue that the list has loaded.',
@@ -120,12 +131,13 @@ function IssueView({ issue }: { issue: Issue }) {
   const navigate = useNavigate();
   const { to, search } = useWayBack();
   const go = (by: 1 | -1) => () => {
-    const { order = [], list } = places;
+    const { order = [], list, note } = places;
     const index = order.indexOf(issue.key);
     const key = index < 0 ? undefined : order[index + by];
     if (key === undefined) return notifyDone(index < 0 ? noList : ends[by]);
     // The way back leads to its row.
     if (list !== undefined) places.list = { ...list, key, index: index + by };
+    if (note !== undefined) places.note = { ...note, at: key };
     followCard(key);
     void navigate({ to: '/issues/$key', params: { key } });
   };
@@ -153,6 +165,11 @@ function IssueView({ issue }: { issue: Issue }) {
     dismissConflict();
     document.getElementById(textFieldId(field))?.focus();
   };
+  const client = useQueryClient();
+  useEffect(() => {
+    // What could not be marked stays unread.
+    readNotifications(client, issue.id).catch(() => undefined);
+  }, [client, issue.id]);
   // This element replaces the one that was shown while the issue was read.
   useEffect(focusPage, []);
   return (
