@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { focusPage } from './focus.ts';
 
 interface DialogProps {
   title: string;
@@ -39,7 +40,11 @@ export function Dialog({
     // Without `autofocus`, the browser gives the focus to the first button, which closes the dialog.
     if (dialog?.querySelector('[autofocus]') === null)
       dialog.querySelector<HTMLElement>('form :is(input, select, textarea), .actions button')?.focus();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      // The page itself takes no focus that is returned.
+      focusPage();
+    };
   }, []);
   return (
     <dialog
