@@ -103,14 +103,19 @@ it('a day of work needs no pointer', async () => {
   // A new issue, all keys, another theme, and the end.
   await press('c');
   await type('Written without a mouse');
+  await press('Tab');
+  await type('With a text');
   await press('Control+Enter');
   await heading('Written without a mouse');
+  await page.getByText('With a text').waitFor();
   await press('?');
   const help = page.getByRole('dialog', { name: 'Keyboard' });
   // From this list alone, a person finds the way back, and what a text can do.
   for (const name of ['Change the status', 'Back to the list', 'Mention a person', 'Bold'])
     await help.getByText(name, { exact: true }).waitFor();
   await press('Escape');
+  // The Tab key and screen readers go on at the page.
+  await page.locator('#content:focus').waitFor();
   await openPalette();
   await type('dark');
   await press('Enter');

@@ -76,36 +76,6 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
         setChosen([...event.dataTransfer.files]);
       }}
     >
-      <div className="editor-tabs">
-        <button type="button" aria-pressed={!isPreview} onClick={() => setPreview(false)}>
-          Write
-        </button>
-        <button type="button" aria-pressed={isPreview} onClick={() => setPreview(true)}>
-          Preview
-        </button>
-        <span className="muted wide-only">Markdown</span>
-        <button
-          type="button"
-          className="attach-files"
-          aria-label="Attach files"
-          title="Attach files"
-          onClick={() => chooser.current?.click()}
-        >
-          <PaperclipIcon />
-        </button>
-        <input
-          ref={chooser}
-          id={fieldId && chooserId(fieldId)}
-          type="file"
-          multiple
-          hidden
-          onChange={({ target }) => {
-            setChosen([...(target.files ?? [])]);
-            // The same file can be chosen again.
-            target.value = '';
-          }}
-        />
-      </div>
       {isPreview ? (
         <div className="editor-preview">
           {value.trim() === '' ? (
@@ -160,6 +130,37 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           })}
         />
       )}
+      {/* Above the field, and after it for the Tab key. */}
+      <div className="editor-tabs">
+        <button type="button" aria-pressed={!isPreview} onClick={() => setPreview(false)}>
+          Write
+        </button>
+        <button type="button" aria-pressed={isPreview} onClick={() => setPreview(true)}>
+          Preview
+        </button>
+        <span className="muted wide-only">Markdown</span>
+        <button
+          type="button"
+          className="attach-files"
+          aria-label="Attach files"
+          title="Attach files"
+          onClick={() => chooser.current?.click()}
+        >
+          <PaperclipIcon />
+        </button>
+        <input
+          ref={chooser}
+          id={fieldId && chooserId(fieldId)}
+          type="file"
+          multiple
+          hidden
+          onChange={({ target }) => {
+            setChosen([...(target.files ?? [])]);
+            // The same file can be chosen again.
+            target.value = '';
+          }}
+        />
+      </div>
       <EditorFiles
         draft={draft}
         text={value}
