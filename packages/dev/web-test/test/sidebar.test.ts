@@ -90,15 +90,21 @@ describe('the sidebar', () => {
     await close();
   });
 
-  it('leads to the issues of a label', async () => {
-    await ada.api.createLabel({ name: 'billing', color: '#3b82f6' });
+  it('leads to the issues of a label, and shows its new name a minute later, as the rows do', async () => {
+    const { id } = await ada.api.createLabel({ name: 'billing', color: '#3b82f6' });
     await ada.api.create({ title: 'With a label', labels: ['billing'] });
-    const page = await web.openAs(ada, '/board');
+    const page = await web.openAs(ada, '/board', (one) => one.clock.install());
     const labels = page.getByRole('navigation', { name: 'Labels' });
     await labels.getByRole('link', { name: 'billing' }).click();
     await page.getByRole('row', { name: 'With a label' }).waitFor();
     expect(new URL(page.url()).search).toBe('?label=billing');
     expect(await labels.getByRole('link', { name: 'billing' }).getAttribute('aria-current')).toBe('page');
+    await page.getByRole('link', { name: 'All issues' }).click();
+    await page.getByRole('row', { name: 'With a label' }).getByText('billing').waitFor();
+    await ada.api.updateLabel(id, { name: 'invoices' });
+    await page.clock.fastForward(61_000);
+    await labels.getByRole('link', { name: 'invoices' }).waitFor();
+    await page.getByRole('row', { name: 'With a label' }).getByText('invoices').waitFor();
   });
 
   it('is a sheet on a phone', async () => {

@@ -40,6 +40,8 @@ export const labelsQuery = queryOptions({
   queryKey: ['labels'],
   queryFn: ({ signal }) => call('listLabels', { signal }),
   staleTime: 60_000,
+  // No event tells of a renamed label.
+  refetchInterval: 60_000,
 });
 
 export const projectsQuery = queryOptions({

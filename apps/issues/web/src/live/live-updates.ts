@@ -1,8 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
-import type { IssueEvent, Relation } from '@tessera/contracts';
+import type { IssueEvent, Label, Relation } from '@tessera/contracts';
 import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
-import { isRepeated, refreshIssue, sessionQuery } from '../http/queries.ts';
+import { isRepeated, labelsQuery, refreshIssue, sessionQuery } from '../http/queries.ts';
 import { setUnread } from '../http/unread.ts';
 import { isDone } from '../people/due-date.tsx';
 import { type Connection, newIssuesKey, setConnection } from './connection.ts';
@@ -52,6 +52,7 @@ export function startLiveUpdates(client: QueryClient): () => void {
   // The session was read before the data of the page, so no change is missed between both.
   const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
   const stopForgetting = forgetMissing(client);
+  const stopLabels = followLabels(client);
   let connection: Connection | undefined;
   const stop = followEvents(after, (message) => {
     if (message.kind === 'connection') {
@@ -70,8 +71,24 @@ export function startLiveUpdates(client: QueryClient): () => void {
     clearTimeout(timer);
     ended.abort();
     stopForgetting();
+    stopLabels();
     stop();
   };
+}
+
+/** A label that has another name or colour, or is gone, is shown so on all issues. */
+function followLabels(client: QueryClient): () => void {
+  const { queryKey } = labelsQuery;
+  let known = client.getQueryData(queryKey);
+  return client.getQueryCache().subscribe(() => {
+    const [before, now] = [known, client.getQueryData(queryKey)];
+    known = now;
+    // A reader keeps the same array while nothing has changed.
+    if (before === undefined || now === undefined || before === now) return;
+    const isSame = (label: Label) =>
+      now.some(({ id, name, color }) => id === label.id && name === label.name && color === label.color);
+    if (!before.every(isSame)) void readAll(client);
+  });
 }
 
 /** The shown issues whose mark a change of status may change: the blocked ones, and any if the other issue is open again. */
