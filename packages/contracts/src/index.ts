@@ -23,6 +23,7 @@ export * from './issues/attachment.schemas.ts';
 export * from './issues/bulk.operations.ts';
 export * from './issues/comment.operations.ts';
 export * from './issues/issue.operations.ts';
+export * from './issues/issue-filter.schemas.ts';
 export * from './issues/issue-input.schemas.ts';
 export * from './issues/issue-link.operations.ts';
 export * from './issues/issue-link.schemas.ts';
