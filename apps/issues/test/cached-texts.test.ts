@@ -146,7 +146,7 @@ describe('a page of cached summaries', () => {
 
   it('keeps what is newer than the answer of a server that is behind', async () => {
     const issue = await createIssue(ann);
-    const mine = query({ references: { ids: [issue.id], numbers: [] } });
+    const mine = query({ id: { ids: [issue.id], numbers: [] } });
     let behind: Transaction | undefined;
     const repository = new IssueListRepository({ read: (run) => run(behind ?? app.database) }, 'ISS');
     const readIssues = jest.spyOn(repository, 'findIssues');
@@ -168,7 +168,7 @@ describe('a page of cached summaries', () => {
   });
 
   it('is empty and has a total if no issue matches', async () => {
-    const nothing = query({ assigneeIds: ['00000000-0000-4000-8000-000000000000'] });
+    const nothing = query({ assignee: ['00000000-0000-4000-8000-000000000000'] });
     expect(await lists.find(nothing)).toEqual({
       etag: expect.stringMatching(/^W\/"[\w-]{16}"$/),
       items: '[]',
@@ -182,7 +182,7 @@ describe('a page of cached summaries', () => {
     const held = await startHeldApp('no_issue');
     const person = await aPerson(held.app);
     const [open, closed] = [await createIssue(person), await createIssue(person)];
-    const page = held.lists.find(query({ statuses: ['OPEN'] }));
+    const page = held.lists.find(query({ status: ['OPEN'] }));
     await held.reached;
     await person.post(issuePath(closed, 'status/'), { status: 'CLOSED' }).expect(200);
     held.release();

@@ -59,18 +59,14 @@ describe(`among ${count} issues`, () => {
   it.each<[CountedField, string, IssueListRequest['filters']]>([
     ['status', 'all issues', {}],
     ['priority', 'all issues', {}],
-    ['status', 'an assignee', { assigneeIds: [busyPerson] }],
-    ['priority', 'a status', { statuses: ['CLOSED'] }],
-    ['status', 'recently changed issues', { updatedFrom: new Date(Date.now() - count * 1000) }],
+    ['status', 'an assignee', { assignee: [busyPerson] }],
+    ['priority', 'a status', { status: ['CLOSED'] }],
+    ['status', 'recently changed issues', { updated_after: new Date(Date.now() - count * 1000) }],
     ['status', 'a rare word', { search: 'zebrafish' }],
-    ['status', 'a watcher', { watcherId: busyPerson }],
-    [
-      'priority',
-      'the issues of other people',
-      { excludedAssigneeIds: [busyPerson], excludedReporterIds: [busyPerson] },
-    ],
+    ['status', 'a watcher', { watcher: busyPerson }],
+    ['priority', 'the issues of other people', { '-assignee': [busyPerson], '-reporter': [busyPerson] }],
     ['assignee', 'all issues', {}],
-    ['assignee', 'a status', { statuses: ['REOPENED'] }],
+    ['assignee', 'a status', { status: ['REOPENED'] }],
   ])('counting by %s of %s reads a limited number of blocks', async (by, _name, filters) => {
     const request = {
       scope: systemScope,
@@ -106,11 +102,11 @@ describe(`among ${count} issues`, () => {
 
   // Each filter matches thousands of issues, the first two none together, the last ones some among all.
   it.each<[IssueListRequest['filters'], string[]]>([
-    [{ statuses: ['IN_PROGRESS'], priorities: ['HIGH'] }, []],
-    [{ statuses: ['OPEN'], priorities: ['LOW'], sync: 'stale' }, []],
-    [{ assigneeIds: [null], sync: 'failed' }, []],
-    [{ statuses: ['CLOSED'], assigneeIds: [busyPerson, null], createdBefore: new Date() }, []],
-    [{ statuses: ['RESOLVED'], sync: 'stale' }, ['created_at']],
+    [{ status: ['IN_PROGRESS'], priority: ['HIGH'] }, []],
+    [{ status: ['OPEN'], priority: ['LOW'], sync: 'stale' }, []],
+    [{ assignee: [null], sync: 'failed' }, []],
+    [{ status: ['CLOSED'], assignee: [busyPerson, null], created_before: new Date() }, []],
+    [{ status: ['RESOLVED'], sync: 'stale' }, ['created_at']],
   ])(
     'a list of %j ordered by %j has the same issues as a full scan, in pages of a limit',
     async (filters, order) => {
@@ -203,10 +199,10 @@ describe(`among ${count} issues`, () => {
         const variants = [
           {},
           {
-            filters: { search, statuses: ['OPEN' as const] },
+            filters: { search, status: ['OPEN' as const] },
             sort: completeOrder([{ field: 'title', descending: false }]),
           },
-          { projectIds: [oldProject] },
+          { filters: { search, project: [oldProject] } },
         ];
         for (const variant of variants) {
           const request = {
@@ -246,11 +242,11 @@ describe(`among ${count} issues`, () => {
     [{ search: 'formerly' }, true],
     [{ search: '4711', searchedNumber: { number: 4711 } }, true],
     [{ search: 'nosuchword' }, true],
-    [{ search: 'recently', priorities: ['LOW'] }, true],
+    [{ search: 'recently', priority: ['LOW'] }, true],
     [{ search: 'everywhere' }, false],
     [{ search: 'walrus' }, true],
     [{ search: 'remark' }, false],
-    [{ search: 'nosuchword or everywhere', statuses: ['REOPENED'] }, true],
+    [{ search: 'nosuchword or everywhere', status: ['REOPENED'] }, true],
   ])('the counts of %j are those of a full scan, unless they are incomplete', async (filters, isComplete) => {
     for (const by of ['status', 'priority', 'assignee'] as const) {
       const { counts, is_complete } = await lists.count({ filters, scope: systemScope }, by);
@@ -261,7 +257,7 @@ describe(`among ${count} issues`, () => {
                  OR id IN (SELECT issue_id FROM comments WHERE words @@ websearch_to_tsquery('simple', $1)))
             AND ($3::text[] IS NULL OR status::text = ANY($3)) AND ($4::text[] IS NULL OR priority::text = ANY($4))
           GROUP BY 1`,
-        [filters.search, filters.searchedNumber?.number, filters.statuses, filters.priorities],
+        [filters.search, filters.searchedNumber?.number, filters.status, filters.priority],
       );
       const expected = new Map(rows.map((row) => [row.value, row.count]));
       expect(is_complete).toBe(isComplete && expected.size <= (by === 'assignee' ? 100 : 5));

@@ -84,54 +84,83 @@ export function afterPlace({ sort, after }: IssueListRequest): Sql[] {
  */
 export type Lookup = 'each' | { all: number };
 
+/** A search has its own statements. */
+type FilterName = Exclude<keyof IssueFilters, 'search' | 'searchedNumber'>;
+
+type Values = Required<{ [Name in FilterName]: NonNullable<IssueFilters[Name]> }>;
+
+interface FilterSql<Value> {
+  /** The condition on the row `i`. */
+  condition: (value: Value, request: TrackedRequest, lookup: Lookup) => Sql;
+  /** The column that the condition reads, if the index of the order by creation lacks it. */
+  column?: 'label_ids' | 'project_id' | 'due_on';
+}
+
+const today = Prisma.sql`(now() AT TIME ZONE 'UTC')::date`;
+
+const filterSql: { readonly [Name in FilterName]: FilterSql<Values[Name]> } = {
+  id: { condition: (some, { scope }) => isOneOf(some, scope) },
+  status: { condition: (values) => anyOf('status', values) },
+  priority: { condition: (values) => anyOf('priority', values) },
+  assignee: { condition: isAssignedToAny },
+  '-assignee': { condition: isAssignedToNone },
+  reporter: { condition: (id) => Prisma.sql`i.reporter_id = ${id}::uuid` },
+  '-reporter': { condition: (ids) => Prisma.sql`i.reporter_id <> ALL(${ids}::uuid[])` },
+  watcher: { condition: isWatchedBy },
+  link: { condition: (link, _, lookup) => isAmong(selectLinked(link), lookup) },
+  external: { condition: (ref, _, lookup) => isAmong(selectLinked({ type: 'external_issue', ref }), lookup) },
+  label: { column: 'label_ids', condition: hasLabels },
+  '-label': { column: 'label_ids', condition: (ids) => Prisma.sql`NOT i.label_ids && ${ids}::uuid[]` },
+  project: { column: 'project_id', condition: isOfProjects },
+  '-project': {
+    column: 'project_id',
+    condition: (ids) => Prisma.sql`i.project_id <> ALL(${ids}::uuid[])`,
+  },
+  sync: { condition: (sync, { tracker }, lookup) => isAmong(selectSynced(sync, tracker), lookup) },
+  due_after: {
+    column: 'due_on',
+    condition: (day) => Prisma.sql`(${dueOn} >= ${day}::date AND i.due_on IS NOT NULL)`,
+  },
+  due_before: { column: 'due_on', condition: (day) => Prisma.sql`${dueOn} < ${day}::date` },
+  due_within: { column: 'due_on', condition: (days) => Prisma.sql`${dueOn} <= ${today} + ${days}::int` },
+  is_overdue: {
+    column: 'due_on',
+    condition: (is) => {
+      const overdue = every([Prisma.sql`${dueOn} < ${today}`, anyOf('status', openStatuses)]);
+      return is ? overdue : Prisma.sql`NOT (${overdue})`;
+    },
+  },
+  created_after: { condition: (date) => Prisma.sql`i.created_at >= ${date}::timestamptz` },
+  created_before: { condition: (date) => Prisma.sql`i.created_at < ${date}::timestamptz` },
+  updated_after: { condition: (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz` },
+  updated_before: { condition: (date) => Prisma.sql`i.updated_at < ${date}::timestamptz` },
+};
+const filterNames = Object.keys(filterSql) as FilterName[];
+
 /** The conditions on the row `i` of all filters except the search. */
 export function filterConditions(request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
-  const { filters, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds, tracker } = request;
-  const { references, statuses, priorities, reporterId, links = [] } = filters;
-  return [
-    ...(isWhole(scope) ? [] : [isSeen(scope)]),
-    ...given(references, (some) => isOneOf(some, scope)),
-    ...anyOf('status', statuses),
-    ...anyOf('priority', priorities),
-    ...given(filters.assigneeIds, isAssignedToAny),
-    ...given(filters.excludedAssigneeIds, isAssignedToNone),
-    ...given(reporterId, (id) => Prisma.sql`i.reporter_id = ${id}::uuid`),
-    ...given(filters.excludedReporterIds, (ids) => Prisma.sql`i.reporter_id <> ALL(${[...ids]}::uuid[])`),
-    ...given(filters.watcherId, isWatchedBy),
-    ...links.map((link) => isAmong(selectLinked(link), lookup)),
-    ...given(labelIds, hasLabels),
-    ...given(excludedLabelIds, (ids) => Prisma.sql`NOT i.label_ids && ${[...ids]}::uuid[]`),
-    ...given(projectIds, isOfProjects),
-    ...given(excludedProjectIds, (ids) => Prisma.sql`i.project_id <> ALL(${[...ids]}::uuid[])`),
-    ...given(filters.sync, (sync) => isAmong(selectSynced(sync, tracker), lookup)),
-    ...dueConditions(filters),
-    ...createdConditions(filters),
-    ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
-    ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
-  ];
+  const { scope } = request;
+  return [...(isWhole(scope) ? [] : [isSeen(scope)]), ...conditionsOf(filterNames, request, lookup)];
 }
 
-function dueConditions({ dueFrom, dueBefore, dueWithin, isOverdue }: IssueFilters): Sql[] {
-  const today = Prisma.sql`(now() AT TIME ZONE 'UTC')::date`;
-  const wasDue = Prisma.sql`${dueOn} < ${today}`;
-  const overdue = every([wasDue, ...anyOf('status', openStatuses)]);
-  return [
-    ...given(dueFrom, (day) => Prisma.sql`(${dueOn} >= ${day}::date AND i.due_on IS NOT NULL)`),
-    ...given(dueBefore, (day) => Prisma.sql`${dueOn} < ${day}::date`),
-    ...given(dueWithin, (days) => Prisma.sql`${dueOn} <= ${today} + ${days}::int`),
-    ...given(isOverdue, (is) => (is ? overdue : Prisma.sql`NOT (${overdue})`)),
-  ];
+/** The conditions of those of the named filters that are given. */
+function conditionsOf(names: readonly FilterName[], request: TrackedRequest, lookup: Lookup = 'each'): Sql[] {
+  return names.flatMap((name) => conditionOf(name, request, lookup));
 }
 
-export function createdConditions({ createdFrom, createdBefore }: IssueFilters): Sql[] {
-  return [
-    ...given(createdFrom, (date) => Prisma.sql`i.created_at >= ${date}::timestamptz`),
-    ...given(createdBefore, (date) => Prisma.sql`i.created_at < ${date}::timestamptz`),
-  ];
+function conditionOf<Name extends FilterName>(name: Name, request: TrackedRequest, lookup: Lookup): Sql[] {
+  const value = request.filters[name] as Values[Name] | undefined;
+  return value === undefined ? [] : [filterSql[name].condition(value, request, lookup)];
+}
+
+/** The columns of the row `i` that the filters read, and that the index of the order by creation lacks. */
+export function filterColumns(filters: IssueFilters): string[] {
+  const given = filterNames.filter((name) => filters[name] !== undefined);
+  return given.flatMap((name) => filterSql[name].column ?? []);
 }
 
 /** Selects the ids of the issues with a link, as `issue_id`. */
-function selectLinked({ type, ref }: NonNullable<IssueFilters['links']>[number]): Sql {
+function selectLinked({ type, ref }: NonNullable<IssueFilters['link']>): Sql {
   return Prisma.sql`SELECT issue_id FROM issue_links WHERE type = ${type}::link_type AND ref = ${ref}`;
 }
 
@@ -168,7 +197,7 @@ function selectWatchable(id: string): Sql {
     UNION ALL SELECT i.id FROM issues i WHERE i.reporter_id = ${id}::uuid`;
 }
 
-function isAssignedToNone(ids: NonNullable<IssueFilters['excludedAssigneeIds']>): Sql {
+function isAssignedToNone(ids: NonNullable<IssueFilters['-assignee']>): Sql {
   const people = ids.filter((id) => id !== null);
   const isOther = Prisma.sql`i.assignee_id <> ALL(${people}::uuid[])`;
   return ids.includes(null)
@@ -177,7 +206,7 @@ function isAssignedToNone(ids: NonNullable<IssueFilters['excludedAssigneeIds']>)
 }
 
 // A single person becomes an equality, whose index returns issues in the order of creation.
-function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
+function isAssignedToAny(ids: NonNullable<IssueFilters['assignee']>): Sql {
   const people = ids.filter((id) => id !== null);
   const [first, ...others] = people;
   const conditions = [
@@ -188,7 +217,7 @@ function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
   return Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
 }
 
-export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>, scope: ReadScope): Sql {
+export function isOneOf({ ids, numbers }: NonNullable<IssueFilters['id']>, scope: ReadScope): Sql {
   const byId = Prisma.sql`i.id = ANY(${[...ids]}::uuid[])`;
   const byNumber = Prisma.sql`i.number = ANY(${numbersOf(numbers, scope)})`;
   if (numbers.length === 0) return byId;
@@ -204,48 +233,46 @@ function isOfProjects(ids: readonly string[]): Sql {
 }
 
 // A single value becomes an equality, whose index returns issues in the order of creation.
-function anyOf(column: 'status' | 'priority', values: readonly string[] | undefined): Sql[] {
-  if (values === undefined) return [];
+function anyOf(column: 'status' | 'priority', values: readonly string[]): Sql {
   const name = Prisma.raw(`i.${column}`);
   const type = Prisma.raw(`issue_${column}`);
   const [only, ...others] = values;
   return only !== undefined && others.length === 0
-    ? [Prisma.sql`${name} = ${only}::${type}`]
-    : [Prisma.sql`${name} = ANY(${[...values]}::${type}[])`];
+    ? Prisma.sql`${name} = ${only}::${type}`
+    : Prisma.sql`${name} = ANY(${[...values]}::${type}[])`;
 }
 
 /**
  * For each filter that an index serves, a statement that selects the ids of its issues, as `issue_id`; those that usually match few
  * issues are first.
  */
-export function selectByOneFilter({ filters, scope, labelIds, projectIds, tracker }: TrackedRequest): Sql[] {
-  const { references, statuses, priorities, assigneeIds, reporterId, links = [], sync } = filters;
-  const where = (condition: Sql) => Prisma.sql`SELECT i.id AS issue_id FROM issues i WHERE ${condition}`;
-  const updated = [
-    ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
-    ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
-  ];
-  const created = createdConditions(filters);
-  const due = dueConditions({ ...filters, isOverdue: filters.isOverdue === true ? true : undefined });
+export function selectByOneFilter(request: TrackedRequest): Sql[] {
+  const { link, external, sync, watcher, assignee, is_overdue } = request.filters;
+  const where = (conditions: Sql[]) =>
+    conditions.length === 0
+      ? []
+      : [Prisma.sql`SELECT i.id AS issue_id FROM issues i WHERE ${every(conditions)}`];
+  const by = (...names: FilterName[]) => where(conditionsOf(names, request));
   return [
-    ...given(references, (some) => where(isOneOf(some, scope))),
-    ...links.map(selectLinked),
-    ...given(sync, (state) => selectSynced(state, tracker)),
-    ...given(labelIds, (ids) => where(hasLabels(ids))),
-    ...given(filters.watcherId, selectWatchable),
-    ...given(reporterId, (id) => where(Prisma.sql`i.reporter_id = ${id}::uuid`)),
-    ...given(assigneeIds, (ids) =>
+    ...by('id'),
+    ...given(link, selectLinked),
+    ...given(external, (ref) => selectLinked({ type: 'external_issue', ref })),
+    ...given(sync, (state) => selectSynced(state, request.tracker)),
+    ...by('label'),
+    ...given(watcher, selectWatchable),
+    ...by('reporter'),
+    ...given(assignee, (ids) =>
       Prisma.join(
-        ids.map((id) => where(isAssignedToAny([id]))),
+        ids.flatMap((id) => where([isAssignedToAny([id])])),
         ' UNION ALL ',
       ),
     ),
-    ...given(projectIds, (ids) => where(isOfProjects(ids))),
-    ...(due.length > 0 ? [where(every(due))] : []),
-    ...anyOf('status', statuses).map(where),
-    ...anyOf('priority', priorities).map(where),
-    ...(updated.length > 0 ? [where(every(updated))] : []),
-    ...(created.length > 0 ? [where(every(created))] : []),
+    ...by('project'),
+    ...by('due_after', 'due_before', 'due_within', ...(is_overdue ? ['is_overdue' as const] : [])),
+    ...by('status'),
+    ...by('priority'),
+    ...by('updated_after', 'updated_before'),
+    ...by('created_after', 'created_before'),
   ];
 }
 

@@ -47,12 +47,11 @@ export function countStatement(request: TrackedRequest, by: CountedField): Sql {
 // One limited count for each value, if an index has the issues of each.
 function countEach(request: TrackedRequest, by: 'status' | 'priority'): Sql | undefined {
   const values = by === 'status' ? issueStatuses : issuePriorities;
-  const filter = by === 'status' ? 'statuses' : 'priorities';
-  const asked = request.filters[filter] ?? values;
+  const asked = request.filters[by] ?? values;
   const counts = values
     .filter((value) => asked.some((one) => one === value))
     .map((value) => {
-      const walks = walksOf({ ...request, filters: { ...request.filters, [filter]: [value] } });
+      const walks = walksOf({ ...request, filters: { ...request.filters, [by]: [value] } });
       if (walks === undefined) return undefined;
       return Prisma.sql`
         SELECT ${Prisma.raw(`'${value}'`)} AS value, ${countWalks(walks, countMax + 1)} AS count, true AS "isComplete"`;

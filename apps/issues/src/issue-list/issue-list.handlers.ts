@@ -5,6 +5,7 @@ import {
   type IssueFilterQuery,
   type IssuePage,
   type IssuePageQuery,
+  issueFilters,
   issuePriorities,
   issuePrioritySchema,
   issueStatuses,
@@ -28,7 +29,6 @@ import {
 } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
-import type { Complete } from '../issue-core/issue.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueNumber, parseIssueReference } from '../issue-core/issue-reference.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
@@ -162,42 +162,34 @@ function searchOf(target = ''): string {
   return start === -1 ? '' : target.slice(start);
 }
 
-function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): Complete<IssueFilters> {
-  const { assignee, reporter, link, external } = query;
-  const search = query.search === '' ? undefined : query.search;
-  const links = [
-    link,
-    external === undefined ? undefined : { type: 'external_issue' as const, ref: external },
-  ];
+/** A query without its order and its page. */
+function filtersOf(query: IssueFilterQuery): IssueFilterQuery {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => name in issueFilters));
+}
+
+/** Most filters stay as the query has them. */
+function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): IssueFilters {
+  const { id, is_open: _, '-status': _1, '-priority': _2, ...filters } = filtersOf(query);
+  const search = filters.search || undefined;
   return {
-    references: query.id === undefined ? undefined : readReferences(query.id, keyPrefix),
-    statuses: readStatuses(query),
-    priorities: readPriorities(query),
-    assigneeIds: assignee === undefined ? undefined : readAssignees(assignee, actor),
-    excludedAssigneeIds: query['-assignee'] && readAssignees(query['-assignee'], actor),
-    reporterId: personId(reporter, actor),
-    excludedReporterIds: query['-reporter'] && readPeople(query['-reporter'], actor),
-    watcherId: personId(query.watcher, actor),
-    links:
-      link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
-    labels: query.label && readLabels(query.label),
-    excludedLabels: query['-label'] && readLabels(query['-label']),
+    ...filters,
+    id: id && readReferences(id, keyPrefix),
+    status: readStatuses(query),
+    priority: readPriorities(query),
+    assignee: query.assignee && readAssignees(query.assignee, actor),
+    '-assignee': query['-assignee'] && readAssignees(query['-assignee'], actor),
+    reporter: personId(query.reporter, actor),
+    '-reporter': query['-reporter'] && readPeople(query['-reporter'], actor),
+    watcher: personId(query.watcher, actor),
+    label: query.label && readLabels(query.label),
+    '-label': query['-label'] && readLabels(query['-label']),
     ...readProjects(query.project),
-    sync: query.sync,
-    dueFrom: query.due_after,
-    dueBefore: query.due_before,
-    dueWithin: query.due_within,
-    isOverdue: query.is_overdue,
-    createdFrom: query.created_after,
-    createdBefore: query.created_before,
-    updatedFrom: query.updated_after,
-    updatedBefore: query.updated_before,
     search,
     searchedNumber: search === undefined ? undefined : parseIssueNumber(search, keyPrefix),
   };
 }
 
-function readReferences(texts: readonly string[], keyPrefix: string): IssueFilters['references'] {
+function readReferences(texts: readonly string[], keyPrefix: string): IssueFilters['id'] {
   const references = texts.map((text) => parseIssueReference(text, keyPrefix));
   const ids = references.flatMap((reference) => ('id' in reference ? reference.id : []));
   const named = references.flatMap((reference) => ('number' in reference ? [reference] : []));
@@ -214,8 +206,8 @@ function readProjects(keys: readonly string[] | undefined) {
   const named = keys?.filter((key) => !key.startsWith('-')).sort();
   const excluded = keys?.filter((key) => key.startsWith('-')).map((key) => key.slice(1));
   return {
-    projects: named?.length === 0 ? undefined : named,
-    excludedProjects: excluded?.length === 0 ? undefined : excluded?.sort(),
+    project: named?.length === 0 ? undefined : named,
+    '-project': excluded?.length === 0 ? undefined : excluded?.sort(),
   };
 }
 
@@ -239,7 +231,7 @@ function readPeople(people: readonly string[], actor: Actor): string[] {
   return [...new Set(people.map((one) => personId(one, actor)))].sort();
 }
 
-function readAssignees(assignees: readonly string[], actor: Actor): IssueFilters['assigneeIds'] {
+function readAssignees(assignees: readonly string[], actor: Actor): IssueFilters['assignee'] {
   const ids = assignees.map((one) => (one === 'none' ? null : personId(one, actor)));
   return [...new Set(ids)].sort();
 }

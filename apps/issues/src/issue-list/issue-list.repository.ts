@@ -114,37 +114,41 @@ export class IssueListRepository {
     return within.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
   }
 
-  async #findNamed(asked: Pick<IssueListRequest, 'filters' | 'scope'>, within: Transaction) {
-    const projects = await this.#findProjects(asked, within);
-    const labels = projects === null ? null : await this.#findLabels(asked.filters, within);
-    return labels === null ? null : { ...projects, ...labels };
-  }
-
-  // Returns null if no issue matches, because no such project exists. An excluded one that does not exist excludes none.
-  async #findProjects(
-    { filters: { projects, excludedProjects }, scope }: Pick<IssueListRequest, 'filters' | 'scope'>,
+  // Finds the labels and projects that filters name. Returns null if no issue matches, because one does not exist; an excluded one
+  // that does not exist excludes none.
+  async #findNamed(
+    { filters, scope }: Pick<IssueListRequest, 'filters' | 'scope'>,
     within: Transaction,
-  ): Promise<Partial<IssueListRequest> | null> {
-    const found = await findProjectsByKeys([...(projects ?? []), ...(excludedProjects ?? [])], within);
-    found.set(this.#keyPrefix, defaultProjectId);
-    const idsOf = (keys: readonly string[]) => [...new Set(keys.flatMap((key) => found.get(key) ?? []))];
-    const projectIds = projects && idsOf(projects).filter((id) => !scope.hidden.includes(id));
-    if (projectIds?.length === 0) return null;
-    const excludedProjectIds = excludedProjects && idsOf(excludedProjects);
+  ): Promise<Pick<IssueListRequest, 'filters' | 'scope'> | null> {
+    const projectIds = await this.#projectIds(filters, within);
+    const project = filters.project && projectIds(filters.project).filter((id) => !scope.hidden.includes(id));
+    if (project?.length === 0) return null;
+    const labelIds = await this.#labelIds(filters, within);
+    const label = filters.label && labelIds(filters.label);
+    if (label?.length !== filters.label?.length) return null;
     // Among projects that the reader sees wholly, the scope rejects nothing, so an index has the list in order.
-    const isRestricted = projectIds?.some((id) => scope.own.includes(id)) ?? true;
-    return { projectIds, excludedProjectIds, scope: isRestricted ? scope : systemScope };
+    const isRestricted = project?.some((id) => scope.own.includes(id)) ?? true;
+    return {
+      filters: {
+        ...filters,
+        project,
+        '-project': filters['-project'] && projectIds(filters['-project']),
+        label,
+        '-label': filters['-label'] && labelIds(filters['-label']),
+      },
+      scope: isRestricted ? scope : systemScope,
+    };
   }
 
-  // Returns null if no issue matches, because a label does not exist. An excluded one that does not exist excludes none.
-  async #findLabels(
-    { labels, excludedLabels }: IssueFilters,
-    within: Transaction,
-  ): Promise<Pick<IssueListRequest, 'labelIds' | 'excludedLabelIds'> | null> {
-    const found = await findLabelsByNames([...(labels ?? []), ...(excludedLabels ?? [])], within);
-    const idsOf = (names: readonly string[]) => names.flatMap((name) => found.get(name)?.id ?? []);
-    const [labelIds, excludedLabelIds] = [labels && idsOf(labels), excludedLabels && idsOf(excludedLabels)];
-    return labels?.length === labelIds?.length ? { labelIds, excludedLabelIds } : null;
+  async #projectIds({ project = [], '-project': excluded = [] }: IssueFilters, within: Transaction) {
+    const found = await findProjectsByKeys([...project, ...excluded], within);
+    found.set(this.#keyPrefix, defaultProjectId);
+    return (keys: readonly string[]) => [...new Set(keys.flatMap((key) => found.get(key) ?? []))];
+  }
+
+  async #labelIds({ label = [], '-label': excluded = [] }: IssueFilters, within: Transaction) {
+    const found = await findLabelsByNames([...label, ...excluded], within);
+    return (names: readonly string[]) => names.flatMap((name) => found.get(name)?.id ?? []);
   }
 }
 

@@ -84,7 +84,7 @@ function orderOf({ filters, sort }: IssueListRequest): Sql {
 
 function find(request: TrackedRequest): Found {
   if (request.filters.search !== undefined) return search(request);
-  if (request.filters.references !== undefined) return amongReferred(request, request.filters.references);
+  if (request.filters.id !== undefined) return amongReferred(request, request.filters.id);
   const walks = walksOf(request);
   return walks === undefined ? afterLook(request) : alongIndexes(request, walks);
 }
@@ -107,7 +107,7 @@ function search(request: TrackedRequest): Found {
 
 function amongReferred(
   request: TrackedRequest,
-  references: NonNullable<TrackedRequest['filters']['references']>,
+  references: NonNullable<TrackedRequest['filters']['id']>,
 ): Found {
   const referred = Prisma.sql`(SELECT * FROM issues i WHERE ${isOneOf(references, request.scope)} OFFSET 0) i`;
   const conditions = every(filterConditions(request));

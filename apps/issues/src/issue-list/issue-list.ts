@@ -1,12 +1,9 @@
 import type {
   IssueField,
-  IssuePriority,
-  IssueStatus,
-  LinkType,
+  IssueFilterQuery,
   OrderingField,
   OrderingKey,
   SparseIssue,
-  SyncFilter,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRevision } from '../issue-core/issue.ts';
@@ -27,57 +24,29 @@ export type SortValue = string | number;
 /** The sort value of an issue without a day. */
 export const noDay = 'infinity';
 
-/** The filters of a list. An absent filter matches every issue. */
-export interface IssueFilters {
+/** The filters that stand for something else than what the query says. */
+type ReadFilter = 'id' | 'is_open' | '-status' | '-priority' | 'assignee' | '-assignee' | 'watcher';
+
+/** The filters of a list, named as in the query. An absent filter matches every issue. */
+export interface IssueFilters extends Omit<IssueFilterQuery, ReadFilter> {
   /** Ids and numbers of issues, sorted. */
-  references?: { ids: readonly string[]; numbers: readonly NumberReference[] } | undefined;
-  statuses?: readonly IssueStatus[] | undefined;
-  priorities?: readonly IssuePriority[] | undefined;
-  /** Sorted. Null matches unassigned issues. */
-  assigneeIds?: readonly (string | null)[] | undefined;
-  /** Sorted. Null excludes unassigned issues. */
-  excludedAssigneeIds?: readonly (string | null)[] | undefined;
-  reporterId?: string | undefined;
-  /** Sorted. */
-  excludedReporterIds?: readonly string[] | undefined;
-  watcherId?: string | undefined;
-  links?: readonly { type: LinkType; ref: string }[] | undefined;
-  /** Names. */
-  labels?: readonly string[] | undefined;
-  excludedLabels?: readonly string[] | undefined;
+  id?: { ids: readonly string[]; numbers: readonly NumberReference[] } | undefined;
+  /** Sorted. Null stands for unassigned issues. */
+  assignee?: readonly (string | null)[] | undefined;
+  '-assignee'?: readonly (string | null)[] | undefined;
+  watcher?: string | undefined;
   /** Keys of projects, present or former, sorted. */
-  projects?: readonly string[] | undefined;
-  excludedProjects?: readonly string[] | undefined;
-  sync?: SyncFilter | undefined;
-  /** Days. */
-  dueFrom?: string | undefined;
-  dueBefore?: string | undefined;
-  /** The days from today until the last day on which an issue may be due. */
-  dueWithin?: number | undefined;
-  /** Whether the issue is open and was due before today. */
-  isOverdue?: boolean | undefined;
-  createdFrom?: Date | undefined;
-  createdBefore?: Date | undefined;
-  updatedFrom?: Date | undefined;
-  updatedBefore?: Date | undefined;
-  search?: string | undefined;
+  '-project'?: string[] | undefined;
   /** The issue number in the search text. The issue with this number is the first of the list. */
   searchedNumber?: NumberReference | undefined;
 }
 
 /** A request for a page of a list. */
 export interface IssueListRequest {
+  /** For statements, labels and projects are ids instead of names. */
   filters: IssueFilters;
   /** What the reader sees. A list without other issues has the same pages and totals. */
   scope: ReadScope;
-  /** The labels that `filters.labels` names. */
-  labelIds?: readonly string[] | undefined;
-  /** The labels that `filters.excludedLabels` names. */
-  excludedLabelIds?: readonly string[] | undefined;
-  /** The projects that `filters.projects` names. */
-  projectIds?: readonly string[] | undefined;
-  /** The projects that `filters.excludedProjects` names. */
-  excludedProjectIds?: readonly string[] | undefined;
   sort: readonly SortKey[];
   size: number;
   /** The sort values of the previous page's last issue; empty if that was the issue with the searched number. */

@@ -4,6 +4,7 @@ import { oneOf } from '../issue-store/issue.sql.ts';
 import {
   afterPlace,
   every,
+  filterColumns,
   filterConditions,
   literal,
   orderBy,
@@ -40,20 +41,15 @@ const covered = [
 
 /** The columns of the row `i` that filters and orders need, and that the indexes of the orders by creation and change do not have. */
 function otherColumns(request: TrackedRequest): string[] {
-  const { sort, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds, filters } = request;
-  const { dueFrom, dueBefore, dueWithin, isOverdue } = filters;
-  const needed = [
-    ...sort.map(({ field }) => field),
-    ...((labelIds ?? excludedLabelIds) === undefined ? [] : ['label_ids']),
-    ...((projectIds ?? excludedProjectIds) === undefined && isWhole(scope) ? [] : ['project_id']),
-    ...([dueFrom, dueBefore, dueWithin, isOverdue].every((one) => one === undefined) ? [] : ['due_on']),
-  ];
-  return [...new Set(needed)].filter((name) => !covered.includes(name));
+  const sorted = request.sort.map(({ field }) => field);
+  const scoped = isWhole(request.scope) ? [] : ['project_id'];
+  const needed = new Set([...sorted, ...scoped, ...filterColumns(request.filters)]);
+  return [...needed].filter((name) => !covered.includes(name));
 }
 
 /** The columns of the row `i` that a look reads. */
 export function lookedColumns(request: TrackedRequest): Sql {
-  const watches = request.filters.watcherId === undefined ? [] : ['reporter_watches'];
+  const watches = request.filters.watcher === undefined ? [] : ['reporter_watches'];
   const columns = [...covered, ...otherColumns(request), ...watches];
   return Prisma.raw(columns.map((name) => `i.${name}`).join(', '));
 }
@@ -129,7 +125,8 @@ function nearby(request: TrackedRequest): { near: Sql; isNear: Sql } {
   const columns = lookedColumns(request);
   if (!isIndexed(sort))
     return { near: Prisma.sql`SELECT ${columns} FROM issues i WHERE false`, isNear: Prisma.sql`false` };
-  const isCheap = isCovered(sort) && kindOf(request) === 'index' && !filters.links && !filters.sync;
+  const isCheap =
+    isCovered(sort) && kindOf(request) === 'index' && !filters.link && !filters.external && !filters.sync;
   const max = literal(nearMax[isCheap ? 'index' : 'issues']);
   const first = (selected: Sql) =>
     Prisma.sql`(SELECT ${selected} ${walk(wholeWalk(request))} LIMIT ${max}) i`;
@@ -196,8 +193,8 @@ export function byCreation(request: TrackedRequest): TrackedRequest {
     place === undefined
       ? {}
       : first.descending
-        ? { createdBefore: new Date(place.getTime() + 1) }
-        : { createdFrom: place };
+        ? { created_before: new Date(place.getTime() + 1) }
+        : { created_after: place };
   return {
     ...request,
     sort: completeOrder([{ field: 'created_at', descending: first.descending }]),

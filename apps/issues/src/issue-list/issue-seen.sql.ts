@@ -8,10 +8,12 @@ import { hasOnlyRange, isByCreation, walk, wholeWalk } from './issue-walk.sql.ts
 export const seenMax = { projects: 15_000, index: 100_000, own: 5_000 };
 
 /** The CTE of the projects of which the reader sees all issues, without those that the filters exclude. */
-export function seenProjects({ scope, projectIds, excludedProjectIds = [] }: TrackedRequest): Sql {
-  const unseen = [...scope.hidden, ...scope.own, ...excludedProjectIds];
-  const isAsked =
-    projectIds === undefined ? Prisma.empty : Prisma.sql`AND id = ANY(${[...projectIds]}::uuid[])`;
+export function seenProjects({
+  scope,
+  filters: { project, '-project': excluded = [] },
+}: TrackedRequest): Sql {
+  const unseen = [...scope.hidden, ...scope.own, ...excluded];
+  const isAsked = project === undefined ? Prisma.empty : Prisma.sql`AND id = ANY(${project}::uuid[])`;
   return Prisma.sql`seen_projects AS MATERIALIZED (SELECT id FROM projects WHERE id <> ALL(${unseen}::uuid[]) ${isAsked})`;
 }
 
@@ -23,8 +25,8 @@ function walkOf(column: string, value: Sql, request: TrackedRequest): Sql {
 
 /** Whether every issue of a seen project matches, so that its index alone has the page. */
 export function isPlain(request: TrackedRequest): boolean {
-  const asked = { ...request, scope: systemScope, projectIds: undefined, excludedProjectIds: undefined };
-  return isByCreation(request.sort) && hasOnlyRange(asked);
+  const filters = { ...request.filters, project: undefined, '-project': undefined };
+  return isByCreation(request.sort) && hasOnlyRange({ ...request, scope: systemScope, filters });
 }
 
 /**

@@ -52,10 +52,10 @@ export function walksOf(request: IssueListRequest): Walk[] | undefined {
   const { sort } = request;
   const given = namesOf(request);
   if (hasOnlyRange(request) && isIndexed(sort)) return [wholeWalk(request)];
-  const column = enumOf(sort) ?? columnNames.find((name) => given.includes(columns[name].filter));
+  const column = enumOf(sort) ?? columnNames.find((name) => given.includes(name));
   if (column === undefined) return undefined;
   const rest = sort[0]?.field === column ? sort.slice(1) : sort;
-  const allowed = [columns[column].filter, ...rangeNames(rest)];
+  const allowed = [column, ...rangeNames(rest)];
   const values = valuesOf(column, request);
   if (
     !isByCreation(rest) ||
@@ -94,13 +94,13 @@ function walksOfColumn(
     .map(({ value, index }) => walkTo(value, index === current ? place : []));
 }
 
-/** The columns with an index in the order of creation, and their filters. */
+/** The columns with an index in the order of creation, by their filters. */
 const columns = {
-  reporter: { name: Prisma.raw('i.reporter_id'), type: Prisma.raw('uuid'), filter: 'reporterId' },
-  assignee: { name: Prisma.raw('i.assignee_id'), type: Prisma.raw('uuid'), filter: 'assigneeIds' },
-  status: { name: Prisma.raw('i.status'), type: Prisma.raw('issue_status'), filter: 'statuses' },
-  priority: { name: Prisma.raw('i.priority'), type: Prisma.raw('issue_priority'), filter: 'priorities' },
-  project: { name: Prisma.raw('i.project_id'), type: Prisma.raw('uuid'), filter: 'projectIds' },
+  reporter: { name: Prisma.raw('i.reporter_id'), type: Prisma.raw('uuid') },
+  assignee: { name: Prisma.raw('i.assignee_id'), type: Prisma.raw('uuid') },
+  status: { name: Prisma.raw('i.status'), type: Prisma.raw('issue_status') },
+  priority: { name: Prisma.raw('i.priority'), type: Prisma.raw('issue_priority') },
+  project: { name: Prisma.raw('i.project_id'), type: Prisma.raw('uuid') },
 } as const;
 type Column = keyof typeof columns;
 const columnNames = ['reporter', 'assignee', 'status', 'priority', 'project'] as const;
@@ -110,27 +110,26 @@ function enumOf([first]: readonly SortKey[]): Column | undefined {
 }
 
 /** The values of a column that a list has; undefined if an index cannot find them in order. */
-function valuesOf(column: Column, { filters, projectIds }: IssueListRequest): readonly string[] | undefined {
-  if (column === 'project') return projectIds;
-  if (column === 'status') return issueStatuses.filter((one) => filters.statuses?.includes(one) ?? true);
-  if (column === 'priority')
-    return issuePriorities.filter((one) => filters.priorities?.includes(one) ?? true);
-  if (column === 'reporter') return filters.reporterId === undefined ? undefined : [filters.reporterId];
-  const ids = filters.assigneeIds?.filter((id) => id !== null);
-  return ids?.length === filters.assigneeIds?.length ? ids : undefined;
+function valuesOf(column: Column, { filters }: IssueListRequest): readonly string[] | undefined {
+  const { project, status, priority, reporter, assignee } = filters;
+  if (column === 'project') return project;
+  if (column === 'status') return issueStatuses.filter((one) => status?.includes(one) ?? true);
+  if (column === 'priority') return issuePriorities.filter((one) => priority?.includes(one) ?? true);
+  if (column === 'reporter') return reporter === undefined ? undefined : [reporter];
+  const ids = assignee?.filter((id) => id !== null);
+  return ids?.length === assignee?.length ? ids : undefined;
 }
 
 /** The range of times that a walk in an order begins and ends with. */
 function rangeOf(sort: readonly SortKey[], filters: IssueFilters): Pick<Walk, 'from' | 'before'> {
-  const { createdFrom, createdBefore, updatedFrom, updatedBefore } = filters;
-  if (sort[0]?.field === 'created_at') return { from: createdFrom, before: createdBefore };
-  if (sort[0]?.field === 'updated_at') return { from: updatedFrom, before: updatedBefore };
+  if (sort[0]?.field === 'created_at') return { from: filters.created_after, before: filters.created_before };
+  if (sort[0]?.field === 'updated_at') return { from: filters.updated_after, before: filters.updated_before };
   return {};
 }
 
 function rangeNames(sort: readonly SortKey[]): string[] {
-  if (sort[0]?.field === 'created_at') return ['createdFrom', 'createdBefore'];
-  return sort[0]?.field === 'updated_at' ? ['updatedFrom', 'updatedBefore'] : [];
+  if (sort[0]?.field === 'created_at') return ['created_after', 'created_before'];
+  return sort[0]?.field === 'updated_at' ? ['updated_after', 'updated_before'] : [];
 }
 
 /** Whether a list has no filter but a range of its order. */
@@ -141,10 +140,7 @@ export function hasOnlyRange(request: IssueListRequest): boolean {
 
 /** The names of the filters of a list, of which the scope of its reader is one. */
 export function namesOf(request: IssueListRequest): string[] {
-  const { filters, scope, labelIds, excludedLabelIds, projectIds, excludedProjectIds } = request;
-  const hidden = isWhole(scope) ? undefined : scope;
-  const resolved = { projects: undefined, excludedProjects: undefined, projectIds, excludedProjectIds };
-  const given = { ...filters, labelIds, excludedLabelIds, ...resolved, hidden };
+  const given = { ...request.filters, hidden: isWhole(request.scope) ? undefined : request.scope };
   return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }
 
