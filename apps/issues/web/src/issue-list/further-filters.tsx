@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { lazyPart } from '../shell/lazy-part.tsx';
 import type { FurtherFiltersProps } from './further-filters-dialog.tsx';
-import { furtherFilters, type ListSearch } from './list-search.ts';
+import { type FurtherFilter, furtherFilters } from './list-search.ts';
 
 const FurtherFiltersDialog = lazyPart(
   async () => (await import('./further-filters-dialog.tsx')).FurtherFiltersDialog,
@@ -13,7 +13,9 @@ const FurtherFiltersDialog = lazyPart(
 export function FurtherFilters(props: Omit<FurtherFiltersProps, 'onClose'>) {
   const [isOpen, setOpen] = useState(false);
   const { search } = props;
-  const count = furtherFilters.filter((name) => search[name as keyof ListSearch] !== undefined).length;
+  const count = Object.keys(furtherFilters).filter(
+    (name) => search[name as FurtherFilter] !== undefined,
+  ).length;
   return (
     <>
       <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)}>

@@ -1,4 +1,5 @@
-import type { RequestOf } from '@tessera/contracts/requests';
+import type { FilterName } from '@tessera/contracts';
+import type { ParameterValue } from '@tessera/contracts/requests';
 import { dayAfter, priorities, statuses } from '../messages.ts';
 
 export const states = ['open', 'done', 'all'] as const;
@@ -21,27 +22,78 @@ const isOrder = (value: unknown): value is string =>
   typeof value === 'string' &&
   /^(?:(?:^|,)-?(?:created_at|updated_at|due_on|priority|status|number|title)\b){1,6}$/.test(value);
 
-const values = { status: statuses, priority: priorities } as const;
-const excluding = ['-status', '-priority', '-assignee', '-label', '-reporter'] as const;
-const days = ['created_from', 'created_to', 'updated_from', 'updated_to'] as const;
+const isOneOf = (all: readonly string[]) => (value: string) => all.includes(value);
+const isPerson = (value: string) => /^(?:me|[0-9a-f-]{36})$/i.test(value);
+const isAssignee = (value: string) => value === 'none' || isPerson(value);
+const isProject = (value: string) => /^-?[a-z][a-z0-9]{0,9}$/i.test(value);
+const isDay = (value: string) => /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value));
+
+/** A filter of the list as a parameter of the URL. */
+interface UrlFilter {
+  /** Several values are separated by commas; a label writes its commas as `%2C`. `from` and `to` are days. */
+  kind: 'text' | 'list' | 'labels' | 'from' | 'to';
+  /** Whether the API accepts a value. */
+  isUsable: (value: string) => boolean;
+  /** The parameter of the API, if it has another name. */
+  api?: FilterName;
+}
+
+const list = (isUsable: UrlFilter['isUsable']): UrlFilter => ({ kind: 'list', isUsable });
+const text = (isUsable: UrlFilter['isUsable'] = () => true): UrlFilter => ({ kind: 'text', isUsable });
+const labels: UrlFilter = { kind: 'labels', isUsable: (value) => value.length <= 150 };
+const from = (api: FilterName): UrlFilter => ({ kind: 'from', isUsable: isDay, api });
+const to = (api: FilterName): UrlFilter => ({ kind: 'to', isUsable: isDay, api });
+
+/** The filters beside the search. Their editors are in `list-filters.tsx`. */
+const barFilters = {
+  status: list(isOneOf(statuses)),
+  priority: list(isOneOf(priorities)),
+  assignee: list(isAssignee),
+  label: labels,
+};
+/** The filters in the dialog of further filters, which has an editor for each. A `-` before a name excludes values, as in the API. */
+export const furtherFilters = {
+  project: list(isProject),
+  '-status': list(isOneOf(statuses)),
+  '-priority': list(isOneOf(priorities)),
+  '-assignee': list(isAssignee),
+  '-label': labels,
+  '-reporter': list(isPerson),
+  reporter: text(isPerson),
+  watcher: text(isOneOf(['me'])),
+  created_from: from('created_after'),
+  created_to: to('created_before'),
+  updated_from: from('updated_after'),
+  updated_to: to('updated_before'),
+};
 /** Filters of views that were saved through the API. The app keeps them as they are. */
-const kept = ['link', 'external', 'sync', 'id', 'due_after', 'due_before', 'due_within'] as const;
+const keptFilters = {
+  link: text(),
+  external: text(),
+  sync: text(),
+  id: text(),
+  due_after: text(),
+  due_before: text(),
+  due_within: text(),
+};
+export type FurtherFilter = keyof typeof furtherFilters;
+type UrlFilterName = FurtherFilter | keyof typeof barFilters | keyof typeof keptFilters;
 
-/** The filters in the dialog of further filters. */
-export const furtherFilters = ['project', 'reporter', 'watcher', ...excluding, ...days] as const;
-export type FurtherFilter = (typeof furtherFilters)[number];
+/** The filters of the API that the URL has in another form: `q`, `state`, `due`, and days instead of times. */
+type OtherForm = 'search' | 'is_open' | 'is_overdue' | `${'created' | 'updated'}_${'after' | 'before'}`;
 
-/**
- * The filters of the list as parameters of the URL. Several values are separated by commas; a label writes its commas as `%2C`.
- * A `-` before a name excludes values, as in the API.
- */
-export interface ListSearch extends Partial<Record<FurtherFilter | (typeof kept)[number], string>> {
+/** Has all filters of the API, in the order of the URL. */
+export const urlFilters: Readonly<Record<UrlFilterName | Exclude<FilterName, OtherForm>, UrlFilter>> = {
+  ...barFilters,
+  ...furtherFilters,
+  ...keptFilters,
+};
+export const urlFilterNames = Object.keys(urlFilters) as UrlFilterName[];
+
+/** The filters and the order of the list as parameters of the URL. */
+export interface ListSearch extends Partial<Record<UrlFilterName, string>> {
   q?: string;
   state?: State;
-  status?: string;
-  priority?: string;
-  assignee?: string;
-  label?: string;
   due?: Due;
   order?: string;
   /** The saved view that was opened, and perhaps changed since. */
@@ -50,40 +102,27 @@ export interface ListSearch extends Partial<Record<FurtherFilter | (typeof kept)
 
 const isMember = <Value extends string>(all: readonly Value[], value: unknown): value is Value =>
   all.some((one) => one === value);
-const isPerson = (value: string) => /^(?:me|[0-9a-f-]{36})$/i.test(value);
-const isDay = (value: unknown): value is string =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value));
 
 /** Drops unknown parameters and values, which the API would refuse. */
 export function validateListSearch(search: Record<string, unknown>): ListSearch {
-  const { q, state, order, reporter, watcher, saved, due } = search;
+  const { q, state, order, saved, due } = search;
   const result: ListSearch = {};
   if (typeof q === 'string' && q.trim() !== '') result.q = q.slice(0, 200);
   if (isMember(states, state) && state !== 'open') result.state = state;
-  for (const name of ['status', 'priority', 'assignee', 'label', 'project', ...excluding] as const) {
-    const chosen = items(search[name]).filter((one) => isValue(name.replace('-', ''), one));
+  for (const name of urlFilterNames) {
+    const { kind, isUsable } = urlFilters[name];
+    const given = search[name];
+    const chosen = kind === 'list' || kind === 'labels' ? items(given) : [given];
     const asked = name.startsWith('-') ? items(search[name.slice(1)]) : [];
-    const usable = chosen.filter((one) => !asked.includes(one)).slice(0, 20);
-    if (usable.length > 0) result[name] = usable.join();
-  }
-  if (typeof reporter === 'string' && isPerson(reporter)) result.reporter = reporter;
-  if (watcher === 'me') result.watcher = watcher;
-  for (const name of days) if (isDay(search[name])) result[name] = search[name];
-  for (const name of kept) {
-    const value = search[name];
-    if (typeof value === 'string' && value !== '') result[name] = value;
+    const usable = chosen.filter(
+      (one) => typeof one === 'string' && one !== '' && isUsable(one) && !asked.includes(one),
+    );
+    if (usable.length > 0) result[name] = usable.slice(0, 20).join();
   }
   if (isOrder(order) && order !== '-created_at') result.order = order;
   if (typeof saved === 'string' && /^[0-9a-f-]{36}$/.test(saved)) result.saved = saved;
   if (isMember(Object.keys(dues) as Due[], due)) result.due = due;
   return result;
-}
-
-function isValue(name: string, value: string): boolean {
-  if (name === 'status' || name === 'priority') return values[name].some((one) => one === value);
-  if (name === 'label') return value.length <= 150;
-  if (name === 'project') return /^-?[a-z][a-z0-9]{0,9}$/i.test(value);
-  return isPerson(value) || (name === 'assignee' && value === 'none');
 }
 
 /** The filters of a board, whose columns are the statuses. */
@@ -113,40 +152,33 @@ const startOf = (day: string, daysLater = 0) => {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   return new Date(year, month - 1, date + daysLater).toISOString();
 };
-const several = (
-  search: ListSearch,
-  name: 'status' | 'priority' | 'assignee' | 'project' | (typeof excluding)[number],
-) => (search[name] === undefined ? {} : { [name]: items(search[name]) });
+type ApiQuery = Partial<Record<FilterName | 'ordering', ParameterValue>>;
+
+const toApi = {
+  text: (value: string) => value,
+  list: items,
+  labels: labelsIn,
+  from: (day: string) => startOf(day),
+  to: (day: string) => startOf(day, 1),
+};
 
 /** Converts the parameters of the URL to those of the API. */
-export function apiQuery(search: ListSearch) {
-  const { q, state = 'open', status, label, '-label': withoutLabel, order, reporter, watcher } = search;
-  return {
-    ...(q !== undefined && { search: q.trim() }),
-    // Chosen statuses are more exact.
-    ...(state !== 'all' && status === undefined && { is_open: state === 'open' }),
-    ...several(search, 'status'),
-    ...several(search, '-status'),
-    ...several(search, 'priority'),
-    ...several(search, '-priority'),
-    ...several(search, 'assignee'),
-    ...several(search, 'project'),
-    ...several(search, '-assignee'),
-    ...(reporter !== undefined && { reporter }),
-    ...several(search, '-reporter'),
-    ...(watcher !== undefined && { watcher: 'me' as const }),
-    ...(label !== undefined && { label: labelsIn(label) }),
-    ...(withoutLabel !== undefined && { '-label': labelsIn(withoutLabel) }),
-    ...(search.created_from !== undefined && { created_after: startOf(search.created_from) }),
-    ...(search.created_to !== undefined && { created_before: startOf(search.created_to, 1) }),
-    ...(search.updated_from !== undefined && { updated_after: startOf(search.updated_from) }),
-    ...(search.updated_to !== undefined && { updated_before: startOf(search.updated_to, 1) }),
-    ...(search.due === 'overdue' && { is_overdue: true }),
-    ...(search.due === 'today' && { due_before: dayAfter(1) }),
-    ...(search.due === 'week' && { due_before: dayAfter(8) }),
-    ...Object.fromEntries(kept.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]]))),
-    ...(order !== undefined && { ordering: order }),
-  } satisfies RequestOf<'listIssues'>['query'];
+export function apiQuery(search: ListSearch): ApiQuery {
+  const { q, state = 'open', due, order } = search;
+  const query: ApiQuery = {};
+  if (q !== undefined) query.search = q.trim();
+  // Chosen statuses are more exact.
+  if (state !== 'all' && search.status === undefined) query.is_open = state === 'open';
+  if (due === 'overdue') query.is_overdue = true;
+  if (due === 'today') query.due_before = dayAfter(1);
+  if (due === 'week') query.due_before = dayAfter(8);
+  for (const name of urlFilterNames) {
+    const value = search[name];
+    const { kind, api = name as FilterName } = urlFilters[name];
+    if (value !== undefined) query[api] = toApi[kind](value);
+  }
+  if (order !== undefined) query.ordering = order;
+  return query;
 }
 
 export const isFiltered = ({ order: _order, saved: _saved, ...filters }: ListSearch) =>

@@ -1,4 +1,11 @@
-import { apiQuery, type ListSearch, labelsText, validateListSearch } from '../issue-list/list-search.ts';
+import {
+  apiQuery,
+  type ListSearch,
+  labelsText,
+  urlFilterNames,
+  urlFilters,
+  validateListSearch,
+} from '../issue-list/list-search.ts';
 
 /** The day of a moment, here. */
 const dayOf = (time: string, millisecondsBefore = 0) => {
@@ -9,6 +16,7 @@ const dayOf = (time: string, millisecondsBefore = 0) => {
 
 /** Days from today, so that a view means the same tomorrow. */
 const daysOfDue = { today: '0', week: '7' } as const;
+const dues = ['today', 'week'] as const;
 
 /** The filters and the order as the query of a view. */
 export function viewQuery(search: ListSearch): string {
@@ -21,39 +29,28 @@ export function viewQuery(search: ListSearch): string {
   return parameters.toString();
 }
 
+const fromApi = {
+  text: (values: readonly string[]) => values.join(),
+  list: (values: readonly string[]) => values.join(),
+  labels: labelsText,
+  from: ([time]: readonly string[]) => time && dayOf(time),
+  to: ([time]: readonly string[]) => time && dayOf(time, 1),
+};
+
 /** The parameters of the URL for the query of a view. */
 export function searchOfView(query: string): ListSearch {
   const given = new URLSearchParams(query);
-  const all = (name: string) => given.getAll(name).flatMap((value) => value.split(','));
   const found: Record<string, string | undefined> = {};
-  for (const name of [
-    'status',
-    'priority',
-    'assignee',
-    'project',
-    '-status',
-    '-priority',
-    '-assignee',
-    '-reporter',
-  ])
-    found[name] = all(name).join();
-  for (const name of ['label', '-label']) found[name] = labelsText(given.getAll(name));
-  for (const name of ['reporter', 'watcher', 'link', 'external', 'sync', 'due_after', 'due_before'])
-    found[name] = given.get(name) ?? undefined;
-  found.id = all('id').join();
-  const within = given.get('due_within');
-  if (within === daysOfDue.today) found.due = 'today';
-  else if (within === daysOfDue.week) found.due = 'week';
-  else found.due_within = within ?? undefined;
-  if (given.get('is_overdue') === 'true') found.due = 'overdue';
-  for (const name of ['created', 'updated']) {
-    const [from, to] = [given.get(`${name}_after`), given.get(`${name}_before`)];
-    if (from !== null) found[`${name}_from`] = dayOf(from);
-    if (to !== null) found[`${name}_to`] = dayOf(to, 1);
+  for (const name of urlFilterNames) {
+    const { kind, api = name } = urlFilters[name];
+    found[name] = fromApi[kind](given.getAll(api));
   }
+  const due = dues.find((one) => daysOfDue[one] === found.due_within);
   const isOpen = given.get('is_open');
   return validateListSearch({
     ...found,
+    ...(due !== undefined && { due, due_within: undefined }),
+    ...(given.get('is_overdue') === 'true' && { due: 'overdue' }),
     q: given.get('search') ?? undefined,
     state: isOpen === null ? 'all' : isOpen === 'true' ? 'open' : 'done',
     order: given.get('ordering') ?? undefined,
