@@ -1,5 +1,6 @@
 import type { EventFeedPage } from '@tessera/contracts';
-import { type CallOptions, isTransient, sleep } from './transport.ts';
+import { type CallOptions, isTransient } from './transport.ts';
+import { sleep } from './waiting.ts';
 
 export interface EventOptions extends CallOptions {
   /** The `next` of an earlier page; `now` for the end of the feed. By default, the oldest kept event. */

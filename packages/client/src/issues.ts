@@ -20,31 +20,20 @@ import type {
   IssueDescription,
   IssueEvent,
   IssueField,
-  IssuePage,
-  IssuePriority,
-  IssueStatus,
+  IssueReference,
   IssueSummary,
   Label,
   Link,
-  LinkRelation,
-  LinkType,
   ListableIssue,
   Notification,
-  NotificationReason,
-  NotificationState,
-  OrderingField,
-  PersonInput,
   Project,
   ProjectActivity,
   ProjectMember,
   ProjectRole,
   Relation,
-  RelationDirection,
-  RelationKind,
   RetriedSyncs,
   RetrySyncs,
   SyncReport,
-  TimelineOrder,
   UpdateLabel,
   UpdateProject,
   UpdateView,
@@ -60,19 +49,45 @@ import type {
 } from '@tessera/contracts';
 import { issuesPaths } from '@tessera/contracts/requests';
 import { assertInterval, type EventOptions, followEvents } from './event-feed.ts';
-import { digestHeader, type FileBytes, type OnProgress, receiving, sending } from './file-transfer.ts';
+import { digestHeader, type FileBytes, receiving, sending } from './file-transfer.ts';
 import type { UserInput } from './identity-input.ts';
+import type {
+  BulkChange,
+  Fields,
+  IssueChange,
+  IssueDraft,
+  IssueFilters,
+  LinkDraft,
+  ListedPage,
+  NotificationFilters,
+  PageFilters,
+  RelationDraft,
+  StatusChange,
+  Timeline,
+  TransferOptions,
+} from './issue-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
 import {
   type CallOptions,
   isTransient,
   type PageSize,
-  sleep,
   Transport,
   type TransportOptions,
 } from './transport.ts';
+import { sleep } from './waiting.ts';
 
+export type { IssueReference } from '@tessera/contracts';
 export type { FileBytes, OnProgress } from './file-transfer.ts';
+export type {
+  BulkChange,
+  IssueChange,
+  IssueDraft,
+  IssueFilters,
+  LinkDraft,
+  RelationDraft,
+  StatusChange,
+  TransferOptions,
+} from './issue-input.ts';
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export { Session, type TokenSource } from './session.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
@@ -81,166 +96,6 @@ export interface IssuesClientOptions extends TransportOptions {
   /** An access token, or a source of access tokens such as a `Session`. */
   token: string | TokenSource;
 }
-
-/** Options of an upload or a download. */
-export interface TransferOptions extends CallOptions {
-  onProgress?: OnProgress;
-}
-
-type Assignee = 'me' | 'none' | (string & {});
-
-/** The filters and the order of a list of issues. */
-export interface IssueFilters {
-  /** From 1 to 100 issues. An empty array is refused, whereas an empty array of another filter is ignored. */
-  id?: readonly IssueReference[];
-  status?: readonly IssueStatus[];
-  priority?: readonly IssuePriority[];
-  /** A filter with "-" before its name excludes issues with any of the values. */
-  '-status'?: readonly IssueStatus[];
-  '-priority'?: readonly IssuePriority[];
-  /** Ids of users, or of a single user. */
-  assignee?: Assignee | readonly Assignee[];
-  '-assignee'?: Assignee | readonly Assignee[];
-  reporter?: 'me' | (string & {});
-  '-reporter'?: 'me' | (string & {}) | readonly ('me' | (string & {}))[];
-  /** The issues that the caller watches. */
-  watcher?: 'me';
-  /** `<type>:<ref>`, such as `invoice:2024-17`. */
-  link?: `${LinkType}:${string}`;
-  /** `<provider>:<id>`, such as `redmine:17`. */
-  external?: `${string}:${string}`;
-  /** Names of labels. Matches issues with all of these labels. */
-  label?: readonly string[];
-  '-label'?: readonly string[];
-  /** Keys of projects, of which issues may have any; with a hyphen before it, one to exclude. */
-  project?: readonly string[];
-  sync?: RetrySyncs['sync'];
-  is_open?: boolean;
-  /** On or after this day, such as 2026-12-31. */
-  due_after?: string;
-  /** Before this day. */
-  due_before?: string;
-  /** At most this many days after today, in UTC, or before. */
-  due_within?: number;
-  /** Whether the issue is open and was due before today, in UTC. */
-  is_overdue?: boolean;
-  created_after?: Date | string;
-  created_before?: Date | string;
-  updated_after?: Date | string;
-  updated_before?: Date | string;
-  /**
-   * Search text with words, "phrases", -excluded words and `or`. The last word may be a beginning of three letters or more.
-   * If it is a key or a number, the issue with that number is first.
-   */
-  search?: string;
-  ordering?: readonly (OrderingField | `-${OrderingField}`)[];
-}
-
-/** The members of each listed issue; by default all but those that depend on other issues. */
-interface Fields<Field extends IssueField> {
-  fields?: readonly Field[];
-}
-
-interface PageFilters extends IssueFilters {
-  page?: number;
-  page_size?: number;
-  cursor?: string;
-}
-
-type ListedPage<Field extends IssueField> = Omit<IssuePage, 'results'> & {
-  results: Pick<ListableIssue, Field>[];
-};
-
-interface Timeline extends PageSize {
-  order?: TimelineOrder;
-}
-
-export interface LinkDraft {
-  type: LinkType;
-  /** The immutable id in the other system. For a user: a UUID, an e-mail address, or an object. */
-  ref: string | PersonInput;
-  title?: string | null;
-  url?: string | null;
-  relation?: LinkRelation;
-  metadata?: Readonly<Record<string, unknown>> | null;
-}
-
-export interface RelationDraft {
-  kind: RelationKind;
-  /** As the issue of the call sees it; `outgoing` by default. */
-  direction?: RelationDirection;
-  /** The id, the key or the number of the other issue. */
-  issue: string;
-  /** With `parent`: takes the place of the parent that the part has. */
-  replace?: boolean;
-}
-
-/** At most one of `assignee_id` and `assignee_email`. */
-interface IssueMembers {
-  /** Plain text or Markdown. */
-  description?: string | null;
-  priority?: IssuePriority;
-  assignee_id?: string | null;
-  assignee_email?: string;
-  /** A day such as 2026-12-31. */
-  due_on?: string | null;
-  /** The complete list, which replaces the current links. */
-  links?: readonly LinkDraft[];
-  /** The complete list: names of existing labels, or labels of a response, which are found by id. */
-  labels?: readonly (string | { readonly id: string })[];
-}
-
-export interface IssueDraft extends IssueMembers {
-  title: string;
-  /** The key of a project; by default the default project. */
-  project?: string;
-}
-
-/** A change of an issue. Omitted members stay unchanged. */
-export interface IssueChange extends IssueMembers {
-  title?: string;
-  /**
-   * The version on which the change is based. If it is not the current version, the response is 409 `version_conflict`.
-   */
-  version?: number;
-}
-
-export interface StatusChange {
-  status: IssueStatus;
-  /** A comment that is added with the change. */
-  comment?: string;
-  version?: number;
-}
-
-interface BulkMembers {
-  status: IssueStatus;
-  priority: IssuePriority;
-  assignee_id: string | null;
-  due_on: string | null;
-  labels: { add?: LabelReferences; remove?: LabelReferences };
-}
-
-/** A change of many issues: exactly one of the members. */
-export type BulkChange = {
-  [Name in keyof BulkMembers]: Pick<BulkMembers, Name> & {
-    [Other in Exclude<keyof BulkMembers, Name>]?: never;
-  };
-}[keyof BulkMembers];
-
-/** Names of existing labels, or labels of a response, which are found by id. */
-type LabelReferences = readonly (string | { readonly id: string })[];
-
-interface NotificationFilters {
-  /** Whether to list unread or read notifications; both by default. */
-  unread?: boolean;
-  /** Where they are: in the inbox, snoozed or done; all by default. */
-  state?: NotificationState;
-  reason?: readonly NotificationReason[];
-  issue?: IssueReference;
-}
-
-/** An id, a key such as `ISS-42`, or a number. */
-export type IssueReference = string | number;
 
 /**
  * A client of the issues service for browsers and Node. Every call throws a `ProblemError` for an error response.

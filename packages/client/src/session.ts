@@ -1,13 +1,8 @@
 import type { TokenResponse, UserInfo } from '@tessera/contracts';
 import { identityPaths } from '@tessera/contracts/requests';
 import { ProblemError } from './problem-error.ts';
-import {
-  type CallOptions,
-  type Credentials,
-  Transport,
-  type TransportOptions,
-  untilAborted,
-} from './transport.ts';
+import { type CallOptions, type Credentials, Transport, type TransportOptions } from './transport.ts';
+import { untilAborted } from './waiting.ts';
 
 /** Supplies access tokens. */
 export interface TokenSource {

@@ -10,6 +10,7 @@ import type { Transfer } from './file-transfer.ts';
 import { ProblemError } from './problem-error.ts';
 import { noResponse, problemOf, type RequestNames } from './response-problem.ts';
 import { checkedBaseUrl } from './service-url.ts';
+import { sleep, untilAborted } from './waiting.ts';
 
 export interface TransportOptions {
   /** The URL of the service, such as `https://issues.example`; http or https, without a query and without credentials. */
@@ -253,17 +254,6 @@ export function isTransient(error: unknown): boolean {
   return code === 'no_response' || transientStatuses.has(status) || code === inProgress;
 }
 
-/** Waits for a result until the signal is aborted. @throws the reason of the signal */
-export function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
 /**
  * Returns the query of the next page from `Link`. Ignores the rest of the URL, so that the credential is never sent to
  * another server.
@@ -294,20 +284,4 @@ function parseJson(text: string): unknown {
 
 function jitter(ms: number): number {
   return ms * (0.5 + Math.random() / 2);
-}
-
-/** Waits. @throws the reason of the signal, once it is aborted */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    if (signal?.aborted === true) return reject(signal.reason);
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

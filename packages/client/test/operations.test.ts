@@ -52,7 +52,7 @@ type SessionOperation = 'signIn' | 'refreshTokens' | 'revokeToken' | 'getUserInf
 /** Operations for verifiers of tokens, and one that is equivalent to `getUserInfo`. */
 type WithoutClient = 'getDiscoveryDocument' | 'getKeySet' | 'postUserInfo';
 
-const filters: IssueFilters = {
+const filters: Required<IssueFilters> = {
   id: ['ISS-1', 2, id],
   status: ['OPEN', 'REOPENED'],
   priority: ['HIGH'],
