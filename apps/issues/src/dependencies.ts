@@ -46,7 +46,7 @@ import { AccessReader } from './issue-store/access-reader.ts';
 import { IssueMover } from './issue-store/move.ts';
 import { IssueReader } from './issue-store/read.ts';
 import { IssueRelater } from './issue-store/relate.ts';
-import { issueWordTables } from './issue-store/word-rewrite.ts';
+import { issueWordTables } from './issue-store/words.ts';
 import { IssueWriter } from './issue-store/write.ts';
 import { IssueService } from './issues/issue.service.ts';
 import { LabelRepository } from './labels/label.repository.ts';

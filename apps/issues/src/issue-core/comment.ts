@@ -43,6 +43,28 @@ export type CommentChange =
   | { kind: 'changed'; id: string; before: StoredComment; draft: CommentDraft }
   | { kind: 'removed'; id: string; before: StoredComment };
 
+interface CommentValue {
+  comment_id: string;
+  body: string;
+}
+
+export type CommentHistoryEntry =
+  | { kind: 'comment_added'; new: { comment_id: string } }
+  | { kind: 'comment_changed'; old: CommentValue; new: CommentValue }
+  | { kind: 'comment_removed'; old: CommentValue };
+
+/** Returns the history entries of comments, which do not depend on the issue. */
+export function describeCommentChanges(changes: readonly CommentChange[]): CommentHistoryEntry[] {
+  return changes.map((change): CommentHistoryEntry => {
+    const { id } = change;
+    if (change.kind === 'added') return { kind: 'comment_added', new: { comment_id: id } };
+    const old = { comment_id: id, body: change.before.body };
+    return change.kind === 'removed'
+      ? { kind: 'comment_removed', old }
+      : { kind: 'comment_changed', old, new: { comment_id: id, body: change.draft.body } };
+  });
+}
+
 /** Returns the state of a comment that its author can overwrite. The first part of its ETag. */
 export function stateOf({ body }: Comment): string {
   return shortHash(body);

@@ -1,17 +1,18 @@
 import type { IssueStatus } from '@tessera/contracts';
-import { wordVector } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { CommentChange } from '../issue-core/comment.ts';
 import type { ChangedBy, IssueFields, NewIssue, TrackerIdentity } from '../issue-core/issue.ts';
 import {
+  creationEvent,
+  eventsOf,
   type HistoryEntry,
   type IssueChange,
   issueFieldNames,
   issueFields,
+  type NewIssueEvent,
   participantsOf,
 } from '../issue-core/issue-change.ts';
-import { creationEvent, eventsOf, type NewIssueEvent } from '../issue-core/issue-event.ts';
 import type { NewLink } from '../issue-core/link.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
 import { changingParts, creatingParts, type FileParts, namedBy } from './attachment.sql.ts';
@@ -28,6 +29,7 @@ import {
   selectSnapshots,
 } from './snapshot.sql.ts';
 import { startWatching } from './watching.sql.ts';
+import { commentWords, descriptionWords, titleWords } from './words.ts';
 
 /** A change to write, with its history. */
 export interface WrittenChange {
@@ -290,19 +292,4 @@ function consequences(
       SELECT i.event_tx, e.type, i.id, i.rev, e.data || jsonb_build_object('number', i.number, 'version', i.version) || ${eventProject('i')}
         FROM i, jsonb_to_recordset(${JSON.stringify(events)}::jsonb) AS e (type text, data jsonb)
     ) ${watching}`;
-}
-
-// Literals of `tsvector`. The limits are those of the specification of the search in contracts.
-
-export function titleWords(title: string): string {
-  return wordVector({ text: title, weight: 'A' });
-}
-
-export function descriptionWords(description: string): string {
-  return wordVector({ text: description, limit: 20_000, weight: 'B' });
-}
-
-/** A search reads those of 4,000 comments without an index. */
-export function commentWords(body: string): string {
-  return wordVector({ text: body, limit: 4_000 });
 }

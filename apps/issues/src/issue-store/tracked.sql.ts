@@ -1,10 +1,10 @@
 import type { IssueEvent } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
-import { creationEvent } from '../issue-core/issue-event.ts';
-import { descriptionWords, titleWords } from './change.sql.ts';
+import { creationEvent } from '../issue-core/issue-change.ts';
 import { eventProject, oneOf } from './issue.sql.ts';
 import { startWatching } from './watching.sql.ts';
+import { descriptionWords, titleWords } from './words.ts';
 
 /** An issue to import, with the link to its remote issue. */
 export interface ImportedIssue {

@@ -1,7 +1,13 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Database, inTransaction, type Transaction } from '../database.ts';
 import { tooManyAttachments } from '../issue-core/attachment.ts';
-import type { Comment, CommentChange, CommentDraft, StoredComment } from '../issue-core/comment.ts';
+import {
+  type Comment,
+  type CommentChange,
+  type CommentDraft,
+  describeCommentChanges,
+  type StoredComment,
+} from '../issue-core/comment.ts';
 import type {
   ChangedBy,
   IssueSnapshot,
@@ -9,7 +15,7 @@ import type {
   NewIssue,
   TrackerIdentity,
 } from '../issue-core/issue.ts';
-import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue-change.ts';
+import { historyOf, type IssueChange } from '../issue-core/issue-change.ts';
 import type { IssueName, IssueReference } from '../issue-core/issue-reference.ts';
 import { projectArchived } from '../issue-core/project.ts';
 import { type ReadScope, systemScope } from '../issue-core/project-access.ts';
@@ -140,10 +146,8 @@ export class IssueWriter {
     by: ChangedBy,
     within: Transaction = this.#database,
   ): Promise<Comment | undefined> {
-    const change: IssueChange = { comments: [{ kind: 'added', id: uuidv7(), draft }] };
-    const where = isWritten(reference);
     const [comment] = await within.$queryRaw<Comment[]>(
-      changeComment({ where, change, history: commentHistory(change), by }),
+      changeComment(writtenComment(isWritten(reference), { kind: 'added', id: uuidv7(), draft }, by)),
     );
     if (comment === undefined) await assertHolds(reference, within);
     // Otherwise, only a text with files is refused by an issue that exists.
@@ -168,9 +172,7 @@ export class IssueWriter {
       if (comment === undefined) return { result: undefined };
       const decided = await decide(comment, transaction);
       if (decided === undefined) return { result: comment };
-      const change: IssueChange = { comments: [decided] };
-      const where = isAt(comment.issueId, comment.rev, reference.scope);
-      const write = { where, change, history: commentHistory(change), by };
+      const write = writtenComment(isAt(comment.issueId, comment.rev, reference.scope), decided, by);
       return written(await transaction.$queryRaw<Comment[]>(changeComment(write)), write);
     });
   }
@@ -228,6 +230,11 @@ function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy
   const { id, rev, title, mentionIds: mentionedBefore } = issue;
   const where = isAt(id, rev, scope);
   return { where, change, history: historyOf(issue, change), by, title, mentionedBefore };
+}
+
+function writtenComment(where: WrittenChange['where'], change: CommentChange, by: ChangedBy): WrittenChange {
+  const comments = [change];
+  return { where, change: { comments }, history: describeCommentChanges(comments), by };
 }
 
 function written<Row>([row]: Row[], write: WrittenChange): Attempt<Row> {
