@@ -27,7 +27,7 @@ import { PositionedFeed } from './events/positioned-feed.ts';
 import { findEndedStreams } from './events/stream-ends.sql.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
-import { IdempotencyService } from './idempotency/idempotency.service.ts';
+import { IdempotencyService } from './idempotency/once.ts';
 import { IdentityClient } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';

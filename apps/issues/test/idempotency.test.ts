@@ -145,13 +145,15 @@ describe('Idempotency-Key', () => {
       fingerprint: 'x',
     };
     const once = (detail: string) =>
-      app.dependencies.idempotency.once(request, 'request-1', {
-        prepare: () => async () => {
+      app.dependencies.idempotency.once(
+        request,
+        'request-1',
+        () => async () => {
           const errors = Array.from({ length: 50 }, () => ({ field: 'external', message: 'x'.repeat(100) }));
           throw new ProblemError({ status: 422, code: 'tracker_rejected', detail, errors });
         },
-        present: () => Promise.reject(new Error('there is no resource')),
-      });
+        () => Promise.reject(new Error('there is no resource')),
+      );
     await expect(once('x'.repeat(5000))).rejects.toMatchObject({ code: 'tracker_rejected' });
     const { status, body } = await once('x');
     expect(status).toBe(422);
