@@ -9,8 +9,8 @@ import {
   type MergeInput,
   mergeIssue,
 } from '../src/tracker-sync/field-merge.ts';
-import { mergeLabels, verifyLabels } from '../src/tracker-sync/label-merge.ts';
 import { addConflicts } from '../src/tracker-sync/sync-conflict.ts';
+import { mergeLabels, verifyLabels } from '../src/tracker-sync/sync-merge.ts';
 import {
   type ExternalTracker,
   isDone,

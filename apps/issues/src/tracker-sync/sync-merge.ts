@@ -1,6 +1,7 @@
 import {
   type IssueLabel,
   type IssueStatus,
+  issueLabelsMax,
   type SyncConflict,
   type SyncedField,
   type SyncedPart,
@@ -8,7 +9,15 @@ import {
 } from '@tessera/contracts';
 import type { IssueWithLinks } from '../issue-core/issue.ts';
 import { type IssueChange, planChange } from '../issue-core/issue-change.ts';
-import type { ExternalTracker, RemoteChange, RemoteIssue, RemotePush } from '../trackers/external-tracker.ts';
+import { labelKey } from '../issue-core/label.ts';
+import type {
+  ExternalTracker,
+  RemoteChange,
+  RemoteIssue,
+  RemoteLabel,
+  RemotePush,
+  TrackerLabels,
+} from '../trackers/external-tracker.ts';
 import {
   type ConflictPolicies,
   type LocalIssue,
@@ -18,7 +27,6 @@ import {
   remoteMembers,
   stepsTowards,
 } from './field-merge.ts';
-import { hasPush, type LabelMerge, mergeLabels, verifyLabels } from './label-merge.ts';
 import { addConflicts, addPushConflicts, type FieldConflict, type NotApplied } from './sync-conflict.ts';
 
 // The decisions of one merge, without side effects: before the push, and after it.
@@ -54,7 +62,8 @@ export interface MergePlan extends Merge {
 
 /** Merges the remote issue with the local one, and plans the changes of both. */
 export function planMerge(issue: IssueWithLinks, sides: BothSides): MergePlan {
-  const { remote, base, conflicts, external, tracker, policies, changedHere, changedThere } = sides;
+  const { remote, base, conflicts, external, tracker, policies, changedHere, changedThere, knownLabels } =
+    sides;
   const local: LocalIssue = { ...issue, wasResolved: issue.resolvedAt !== null };
   const newest = (field: SyncedField) => {
     const there = changedThere.get(field);
@@ -62,7 +71,15 @@ export function planMerge(issue: IssueWithLinks, sides: BothSides): MergePlan {
     return (changedHere.get(field) ?? new Date(0)) >= there ? 'local' : 'remote';
   };
   const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
-  const labels = mergeLabelsOf(issue, sides);
+  const labels =
+    tracker.labels &&
+    mergeLabels({
+      base: base.labels ?? [],
+      local: issue.labels,
+      remote: remote.labels,
+      known: knownLabels,
+      tracker: tracker.labels,
+    });
   const after = addConflicts(conflicts, [...merge.conflicts, ...external]);
   const { status, ...fields } = merge.pull;
   const change = planChange(issue, { ...fields, labels: labels?.local, keepTrackerLinks: true });
@@ -86,12 +103,57 @@ export function planMerge(issue: IssueWithLinks, sides: BothSides): MergePlan {
   };
 }
 
-function mergeLabelsOf(
-  { labels: local }: IssueWithLinks,
-  { tracker: { labels: tracker }, base, remote, knownLabels: known }: BothSides,
-): LabelMerge | undefined {
-  if (tracker === undefined) return undefined;
-  return mergeLabels({ base: base.labels ?? [], local, remote: remote.labels, known, tracker });
+interface LabelSides {
+  /** The keys of the labels that both sides had at the last sync. */
+  base: readonly string[];
+  local: readonly IssueLabel[];
+  remote: readonly RemoteLabel[];
+  /** The local labels of the remote labels, by key. Remote labels without a local label are ignored and kept. */
+  known: ReadonlyMap<string, IssueLabel>;
+  tracker: Pick<TrackerLabels, 'holds'>;
+}
+
+interface LabelMerge {
+  /** All labels of the local issue after the merge. */
+  local: IssueLabel[];
+  /** Whether the merge changes the local labels. */
+  isPulled: boolean;
+  push: { add: IssueLabel[]; remove: RemoteLabel[] };
+  /**
+   * The base of the next merge before the push. A label whose removal is pushed stays in the base until the tracker has
+   * removed it.
+   */
+  base: string[];
+}
+
+/** Merges labels as sets: each side's additions and removals since the last sync are applied to the other side. */
+export function mergeLabels({ base, local, remote, known, tracker }: LabelSides): LabelMerge {
+  const isAgreed = (key: string) => base.includes(key);
+  const here = new Map(local.map((label) => [labelKey(label.name), label]));
+  const there = new Set(remote.map(({ name }) => labelKey(name)));
+  const kept = [...here].filter(([key]) => there.has(key) || !isAgreed(key));
+  const added = [...there]
+    .filter((key) => !isAgreed(key) && !here.has(key))
+    .flatMap((key) => {
+      const label = known.get(key);
+      return label === undefined ? [] : [[key, label] as const];
+    })
+    .slice(0, Math.max(0, issueLabelsMax - kept.length));
+  const merged = [...kept, ...added];
+  const removed = [...there].filter((key) => isAgreed(key) && !here.has(key));
+  return {
+    local: merged.map(([, label]) => label),
+    isPulled: added.length > 0 || kept.length < local.length,
+    push: {
+      add: kept.flatMap(([key, label]) => (there.has(key) || !tracker.holds(label.name) ? [] : [label])),
+      remove: remote.filter(({ name }) => removed.includes(labelKey(name))),
+    },
+    base: [...merged.flatMap(([key]) => (there.has(key) ? [key] : [])), ...removed],
+  };
+}
+
+export function hasPush({ push }: LabelMerge): boolean {
+  return push.add.length + push.remove.length > 0;
 }
 
 /** A push until its effect is verified. */
@@ -154,6 +216,23 @@ export function verifyPush(
     }
   }
   return result;
+}
+
+/**
+ * Returns the base of the next merge after a push, from the labels of the remote issue, and whether the push took
+ * effect.
+ */
+export function verifyLabels(
+  { push, base }: LabelMerge,
+  after: readonly RemoteLabel[],
+): { base: string[]; isApplied: boolean } {
+  const there = new Set(after.map(({ name }) => labelKey(name)));
+  const added = push.add.map(({ name }) => labelKey(name)).filter((key) => there.has(key));
+  const gone = push.remove.map(({ name }) => labelKey(name)).filter((key) => !there.has(key));
+  return {
+    base: [...base.filter((key) => !gone.includes(key)), ...added],
+    isApplied: added.length + gone.length > 0,
+  };
 }
 
 interface PushEffect {

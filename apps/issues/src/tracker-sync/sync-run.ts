@@ -5,13 +5,12 @@ import { labelKey } from '../issue-core/label.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import type { LabelService } from '../labels/label.service.ts';
-import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
+import type { ExternalTracker, RemoteIssue, RemoteLabel } from '../trackers/external-tracker.ts';
 import { withFileLinks } from '../trackers/file-links.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
 import { markedComments, planComments, type UnsentComment } from './comment-merge.ts';
 import { type ConflictPolicies, type MergeBase, needsTimes } from './field-merge.ts';
-import { hasPush, pushLabels } from './label-merge.ts';
 import { assertBound, assertSettled, type BoundRemote, bindRemote, unlessSent } from './remote-binding.ts';
 import type { SyncRepository } from './sync.repository.ts';
 import type { SyncCommentRepository } from './sync-comment.repository.ts';
@@ -19,6 +18,7 @@ import { externalConflicts, type FieldConflict } from './sync-conflict.ts';
 import type { SyncJob } from './sync-lease.sql.ts';
 import {
   confirmPush,
+  hasPush,
   type MergePlan,
   overwrittenConflicts,
   planMerge,
@@ -130,7 +130,7 @@ export class SyncRun {
         unverified = plan.unverified;
         continue;
       }
-      await this.#pushLabels(bound.id, plan);
+      await this.#tryPart(this.#pushLabels(bound.id, plan));
       return { pushed: await this.#verify(plan, before, bound), ...result };
     }
   }
@@ -191,10 +191,17 @@ export class SyncRun {
     await this.#with.tracker.update(before, push, issueMarker(this.#job.issueId), this.#signal);
   }
 
+  // Adds and removes labels of the remote issue. Creates labels that the project lacks.
   async #pushLabels(remoteId: string, { labels }: MergePlan): Promise<void> {
     const { labels: tracker } = this.#with.tracker;
     if (tracker === undefined || labels === undefined || !hasPush(labels)) return;
-    await this.#tryPart(pushLabels(tracker, remoteId, labels.push, this.#signal));
+    const { add, remove } = labels.push;
+    const existing = add.length === 0 ? [] : await tracker.list(this.#signal);
+    const known = new Map(existing.map((label) => [labelKey(label.name), label]));
+    const added: RemoteLabel[] = [];
+    for (const label of add)
+      added.push(known.get(labelKey(label.name)) ?? (await tracker.create(label, this.#signal)));
+    await tracker.change(remoteId, { add: added, remove }, this.#signal);
   }
 
   // Reads the remote issue after a push, and records its effect. Returns the parts that the tracker applied.
