@@ -5,7 +5,7 @@ import { Leases } from '../src/background/leases.ts';
 import type { Database } from '../src/database.ts';
 import { MirrorBackfillRepository } from '../src/identity-mirror/mirror-backfill.repository.ts';
 import { ImportRepository } from '../src/tracker-sync/import.repository.ts';
-import { SyncRepository } from '../src/tracker-sync/sync.repository.ts';
+import { SyncLeaseRepository } from '../src/tracker-sync/sync-lease.repository.ts';
 import { SyncQueueRepository } from '../src/tracker-sync/sync-queue.repository.ts';
 import { WebhookDeliveryRepository } from '../src/webhooks/webhook-delivery.repository.ts';
 import { createIssue } from './support/issues.ts';
@@ -91,8 +91,8 @@ const queues: Record<string, Queue> = {
     table: 'tracker_links',
     prepare: () => database.sql('DELETE FROM tracker_links'),
     lease: async (client) => {
-      const repository = new SyncRepository(client, tracker, new Leases());
-      const job = await repository.lease(issueId, personId, 60_000);
+      const repository = new SyncLeaseRepository(client, tracker, new Leases());
+      const job = await repository.take(issueId, personId, 60_000);
       return (
         job && {
           finish: () => repository.finish(job, result, { activityId: 0, seenUntil: new Date() }),
@@ -117,7 +117,7 @@ const queues: Record<string, Queue> = {
       return (
         job && {
           fail: () =>
-            new SyncRepository(client, tracker, leases).fail(job, { code: 'x', movedTo: null, retry }),
+            new SyncLeaseRepository(client, tracker, leases).fail(job, { code: 'x', movedTo: null, retry }),
         }
       );
     },

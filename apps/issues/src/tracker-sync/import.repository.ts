@@ -8,7 +8,7 @@ import { isOfDefaultProject } from '../issue-store/issue.sql.ts';
 import { importedColumns, importedRow, insertImported } from '../issue-store/tracked.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
-import { leaseEnd, leaseMs, type Retry, retryDelay } from './sync-lease.sql.ts';
+import { leaseEnd, leaseMs, type Retry, retryDelay } from './sync-lease.repository.ts';
 
 /** A leased import and the page that it continues with. */
 export interface ImportJob extends ListPosition {

@@ -7,7 +7,7 @@ import { canonicalText, canonicalTitle, issueMarker } from '../trackers/tracker-
 import type { LocalIssue, MergeBase } from './field-merge.ts';
 import type { SyncRepository } from './sync.repository.ts';
 import type { OtherRemotes } from './sync-conflict.ts';
-import type { SyncJob } from './sync-lease.sql.ts';
+import type { SyncJob } from './sync-lease.repository.ts';
 
 interface BindingCollaborators {
   tracker: ExternalTracker;

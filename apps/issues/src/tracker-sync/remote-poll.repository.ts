@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
-import { recordAnswer } from './sync-lease.sql.ts';
+import { recordAnswer } from './sync-lease.repository.ts';
 
 // The tracker's clock can differ from ours.
 const firstPollOverlapSeconds = 600;

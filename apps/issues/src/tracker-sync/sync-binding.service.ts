@@ -18,13 +18,14 @@ import { displayText } from '../trackers/tracker-text.ts';
 import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './field-merge.ts';
 import { assertBound, assertPublic, isSameIssue } from './remote-binding.ts';
 import { isTaken, type SyncRepository } from './sync.repository.ts';
-import type { SyncJob } from './sync-lease.sql.ts';
+import type { SyncJob, SyncLeaseRepository } from './sync-lease.repository.ts';
 import { syncInProgress } from './sync-runner.ts';
 
 type Side = 'local' | 'remote';
 
 interface Tracking {
   tracker: ExternalTracker;
+  leases: SyncLeaseRepository;
   repository: SyncRepository;
   /** Time limit of a request to the tracker. */
   deadlineMs: number;
@@ -128,16 +129,16 @@ export class SyncBindingService {
     const issue = assertFound(await reader.findState(reference));
     assertMay(actor, 'linkTracker', issue);
     if (tracking === undefined || issue.projectId !== defaultProjectId) throw trackerNotConfigured();
-    const { repository, deadlineMs } = tracking;
-    const job = await repository.lease(issue.id, actor.id, deadlineMs);
+    const { leases, deadlineMs } = tracking;
+    const job = await leases.take(issue.id, actor.id, deadlineMs);
     if (job === undefined) throw syncInProgress();
     try {
       await act(job, { ...tracking, tracker: withFileLinks(tracking.tracker, tracking.pageOf(issue.id)) });
     } catch (error) {
-      await repository.release(job, { isDue: false });
+      await leases.release(job, { isDue: false });
       throw error instanceof TrackerError ? trackerProblem(error, null) : error;
     }
-    await repository.release(job, { isDue });
+    await leases.release(job, { isDue });
     return assertFound(await reader.find({ id: issue.id, scope: reference.scope }));
   }
 }

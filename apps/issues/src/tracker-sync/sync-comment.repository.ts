@@ -5,7 +5,7 @@ import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
 import { joinPerson } from '../issue-store/issue.sql.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import type { NewRemoteComment, UnsentComment } from './comment-merge.ts';
-import { json } from './sync-lease.sql.ts';
+import { json } from './sync-lease.repository.ts';
 
 type LocalComment = Omit<UnsentComment, 'attemptAge'>;
 

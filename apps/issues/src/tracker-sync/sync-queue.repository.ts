@@ -14,7 +14,7 @@ import {
   releaseUnknown,
   retryDelayMaxSeconds,
   type SyncJob,
-} from './sync-lease.sql.ts';
+} from './sync-lease.repository.ts';
 
 /** Time between two retries by which an operator's correction is found if all syncs fail. */
 const trialSeconds = 300;

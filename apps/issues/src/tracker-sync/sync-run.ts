@@ -15,7 +15,7 @@ import { assertBound, assertSettled, type BoundRemote, bindRemote, unlessSent } 
 import type { SyncRepository } from './sync.repository.ts';
 import type { SyncCommentRepository } from './sync-comment.repository.ts';
 import { externalConflicts, type FieldConflict } from './sync-conflict.ts';
-import type { SyncJob } from './sync-lease.sql.ts';
+import type { SyncJob, SyncLeaseRepository } from './sync-lease.repository.ts';
 import {
   confirmPush,
   hasPush,
@@ -27,6 +27,7 @@ import {
 
 export interface SyncCollaborators {
   tracker: ExternalTracker;
+  leases: SyncLeaseRepository;
   repository: SyncRepository;
   comments: SyncCommentRepository;
   reader: IssueReader;
@@ -98,7 +99,7 @@ export class SyncRun {
       comments_pushed: comments.pushed,
       comments_pulled: comments.pulled,
     };
-    await this.#with.repository.finish(job, result, fields);
+    await this.#with.leases.finish(job, result, fields);
   }
 
   // Read, merge, change the local issue, push, read again: success of a push does not prove that it was applied, and it may

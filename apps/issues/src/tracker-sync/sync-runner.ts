@@ -7,7 +7,7 @@ import { defaultProjectId } from '../issue-core/project.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { adviceFor, trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
-import { LeaseLostError, type SyncJob } from './sync-lease.sql.ts';
+import { LeaseLostError, type SyncJob } from './sync-lease.repository.ts';
 import { type SyncCollaborators, SyncRun } from './sync-run.ts';
 
 /** POST /api/v1/issues/{id}/sync/ (docs/spec/issue-tracking.md 4). */
@@ -87,7 +87,7 @@ export class SyncRunner {
    */
   async syncNow(issueId: string, requestedBy: string, requestId: string): Promise<void> {
     const { deadlineMs } = this.#options;
-    const job = await this.#collaborators.repository.lease(issueId, requestedBy, deadlineMs);
+    const job = await this.#collaborators.leases.take(issueId, requestedBy, deadlineMs);
     if (job === undefined) throw syncInProgress();
     const failed = await this.run(job, requestId, deadlineMs, { isRequested: true });
     if (failed !== undefined) throw trackerProblem(failed.error, failed.nextAttemptAt);
@@ -143,14 +143,14 @@ export class SyncRunner {
 
   async #fail(job: SyncJob, cause: unknown, requestId: string): Promise<FailedRun> {
     const error = await this.#explain(cause);
-    const { repository } = this.#collaborators;
+    const { leases } = this.#collaborators;
     const { retrySeconds: firstDelaySeconds, logger } = this.#options;
     const { issueId } = job;
     if (!(error instanceof TrackerError)) {
       logger.error({ err: error, issueId, requestId }, 'sync failed with an internal error');
       // If the database fails again, the lease expires.
       const retry = { firstDelaySeconds, minSeconds: 0, isPostponed: false };
-      await repository
+      await leases
         .fail(job, { code: 'sync_failed', movedTo: null, retry })
         .catch((err: unknown) => logger.warn({ err, issueId }, 'could not record a failed sync'));
       throw error;
@@ -171,11 +171,11 @@ export class SyncRunner {
     // Another process has leased the issue since.
     if (error instanceof LeaseLostError) return { error, nextAttemptAt: new Date() };
     if (this.#stopping.signal.aborted) {
-      await repository.release(job, { isDue: true });
+      await leases.release(job, { isDue: true });
       return { error, nextAttemptAt: new Date() };
     }
     this.#credentialsRejected = code === 'tracker_auth_failed';
     const retry = isTransient ? { firstDelaySeconds, minSeconds, isPostponed } : null;
-    return { error, nextAttemptAt: await repository.fail(job, { code, messages, movedTo, retry }) };
+    return { error, nextAttemptAt: await leases.fail(job, { code, messages, movedTo, retry }) };
   }
 }

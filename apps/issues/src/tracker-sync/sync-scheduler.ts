@@ -10,7 +10,7 @@ import {
 import type { TrackerClock } from '../trackers/tracker-clock.ts';
 import type { ImportService } from './import.service.ts';
 import type { RemotePollRepository } from './remote-poll.repository.ts';
-import type { SyncJob } from './sync-lease.sql.ts';
+import type { SyncJob } from './sync-lease.repository.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 import type { SyncRunner } from './sync-runner.ts';
 

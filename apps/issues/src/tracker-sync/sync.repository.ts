@@ -1,40 +1,14 @@
-import type { SyncConflict, SyncedField, SyncResult } from '@tessera/contracts';
+import type { SyncConflict, SyncedField } from '@tessera/contracts';
 import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
-import type { Leases } from '../background/leases.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isOfDefaultProject } from '../issue-store/issue.sql.ts';
+import type { TrackerIdentity } from '../issue-core/issue.ts';
 import { deleteTrackerLinks, insertTrackerLink, recordSynced } from '../issue-store/tracked.sql.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
-import {
-  type ConfiguredTracker,
-  fromNow,
-  jobColumns,
-  json,
-  LeaseLostError,
-  leaseEnd,
-  leaseMs,
-  type Retry,
-  recordAnswer,
-  releaseUnknown,
-  retryDelay,
-  type SyncJob,
-  type SyncLease,
-} from './sync-lease.sql.ts';
+import { isLeased, json, LeaseLostError, type SyncLease, selectLeased } from './sync-lease.repository.ts';
 import type { UnverifiedPush } from './sync-merge.ts';
-
-/** A sync that ended with an error. */
-export interface FailedSync {
-  code: string;
-  /** Error messages of the tracker. */
-  messages?: readonly string[];
-  /** The new URL of a moved remote issue. */
-  movedTo: string | null;
-  /** Null if the background does not retry the sync. */
-  retry: Retry | null;
-}
 
 export interface RecordedMerge {
   base: MergeBase;
@@ -52,19 +26,17 @@ export interface LocalHistory {
   changedAt: Map<SyncedField, Date>;
 }
 
-/** Consecutive failures after which the background stops retrying. */
-const attemptsMax = 12;
-
-/** The state of each issue's sync with the configured tracker. Methods that take a `SyncLease` throw `LeaseLostError`. */
+/**
+ * What syncs record of each issue and its remote issue in the configured tracker. Methods that take a `SyncLease` throw
+ * `LeaseLostError`.
+ */
 export class SyncRepository {
   readonly #database: Database;
-  readonly #tracker: ConfiguredTracker;
+  readonly #tracker: TrackerIdentity;
   readonly #isTracker: Prisma.Sql;
-  readonly #leases: Leases;
 
-  constructor(database: Database, tracker: ConfiguredTracker, leases: Leases) {
+  constructor(database: Database, tracker: TrackerIdentity) {
     this.#database = database;
-    this.#leases = leases;
     this.#tracker = tracker;
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
@@ -72,33 +44,6 @@ export class SyncRepository {
   /** Runs several methods in one transaction. */
   async transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     return this.#database.$transaction(run);
-  }
-
-  /** Leases an issue for a sync with this time limit; undefined while another lease is valid. */
-  async lease(issueId: string, requestedBy: string, timeoutMs: number): Promise<SyncJob | undefined> {
-    return this.#leases.take(leaseMs(timeoutMs), {
-      lease: (leaseId) => this.#lease(leaseId, issueId, requestedBy, timeoutMs),
-      release: (leaseId) => this.#database.$executeRaw(releaseUnknown(leaseId)),
-    });
-  }
-
-  async #lease(
-    leaseId: string,
-    issueId: string,
-    requestedBy: string,
-    timeoutMs: number,
-  ): Promise<SyncJob | undefined> {
-    const { provider, project } = this.#tracker;
-    const [job] = await this.#database.$queryRaw<SyncJob[]>`
-      INSERT INTO tracker_links AS t (issue_id, provider, project, requested_by, claim_id, claim_until)
-      SELECT i.id, ${provider}, ${project}, ${requestedBy}::uuid, ${leaseId}::uuid, ${leaseEnd(timeoutMs)}
-        FROM issues i WHERE i.id = ${issueId}::uuid AND ${isOfDefaultProject} FOR KEY SHARE
-      ON CONFLICT (issue_id, provider, project) DO UPDATE
-        SET claim_id = excluded.claim_id, claim_until = excluded.claim_until, requested_by = excluded.requested_by,
-            failures = CASE WHEN t.failures >= ${attemptsMax}::int THEN 0 ELSE t.failures END
-        WHERE t.claim_until IS NULL OR t.claim_until < clock_timestamp()
-      RETURNING ${jobColumns}`;
-    return job;
   }
 
   /** Records a request to create the remote issue, before it is sent. */
@@ -128,7 +73,7 @@ export class SyncRepository {
    * another local issue, `isTaken` is true of the error.
    */
   async recordRemote(
-    { issueId, leaseId }: SyncLease,
+    lease: SyncLease,
     remote: RemoteIssue,
     base: MergeBase,
     requestedBy: string,
@@ -147,18 +92,17 @@ export class SyncRepository {
       UNION ALL SELECT t.issue_id, t.remote_id FROM t JOIN before USING (issue_id)
        WHERE t.remote_id IS DISTINCT FROM before.remote_id`;
     const rows = await within.$queryRaw<unknown[]>`
-      WITH before AS (${this.#selectLeased({ issueId, leaseId })}), stale AS (
+      WITH before AS (${selectLeased(lease, this.#tracker)}), stale AS (
         UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
           last_error = 'remote_gone', next_attempt_at = NULL, failed_at = clock_timestamp()
-         WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${issueId}::uuid
+         WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${lease.issueId}::uuid
            AND remote_since IS DISTINCT FROM ${remote.createdAt}::timestamptz
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
           remote_state = ${remote.state}, remote_since = ${remote.createdAt}, remote_author = NULL, remote_created_at = NULL,
           base = ${json(base)}, create_attempted_at = NULL, create_refused_at = NULL, unverified_push = NULL
-         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
-           AND (SELECT count(*) FROM stale) >= 0
+         WHERE ${isLeased(lease, this.#tracker)} AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id, remote_id
       ), link AS (${insertTrackerLink(Prisma.raw('SELECT * FROM t'), link)}),
         recorded AS (${recordSynced(bound, provider)})
@@ -211,54 +155,6 @@ export class SyncRepository {
     );
   }
 
-  /**
-   * Ends a successful sync. `activityId`: the last local history entry that the sync has included. `seenUntil`: later
-   * changes of the remote issue are not yet synced.
-   */
-  async finish(
-    lease: SyncLease,
-    result: SyncResult,
-    { activityId, seenUntil }: { activityId: number; seenUntil: Date },
-  ): Promise<void> {
-    // A sync without effect has no event, unless it ends a failure.
-    const ended = hasEffect(result) ? Prisma.sql`true` : Prisma.sql`before.last_error IS NOT NULL`;
-    await this.#end(
-      lease,
-      Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL, last_messages = '[]',
-        moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
-        next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END,
-        duplicated_since = CASE WHEN changed_during_sync THEN duplicated_since END`,
-      Prisma.sql`SELECT t.issue_id, t.remote_id FROM t JOIN before USING (issue_id) WHERE ${ended}`,
-    );
-    await this.#recordAnswer();
-  }
-
-  /**
-   * Ends a failed sync. Returns the time of the retry; null if there is none. A permanent failure is retried at once if
-   * the remote issue changed during the sync, and by `addStuck` if the local one has changed since the sync began.
-   */
-  async fail(job: SyncJob, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
-    const failures = Prisma.sql`failures + ${retry?.isPostponed === true ? 0 : 1}`;
-    const next =
-      retry === null
-        ? Prisma.sql`CASE WHEN changed_during_sync THEN clock_timestamp() END`
-        : Prisma.sql`CASE WHEN ${failures} < ${attemptsMax}::int THEN ${fromNow(retryDelay(retry))} END`;
-    return this.#end(
-      job,
-      Prisma.sql`last_error = ${code}, last_messages = ${json(messages)}, moved_to = ${movedTo}, failures = ${failures}, next_attempt_at = ${next},
-        failed_at = clock_timestamp(), failed_configuration = ${this.#tracker.fingerprint},
-        failed_activity_id = ${job.activityId}::bigint`,
-    );
-  }
-
-  /** Ends a lease without a result. `isDue`: whether the issue becomes due at once. */
-  async release(lease: SyncLease, { isDue }: { isDue: boolean }): Promise<void> {
-    await this.#end(
-      lease,
-      Prisma.sql`next_attempt_at = ${isDue ? Prisma.sql`clock_timestamp()` : Prisma.sql`next_attempt_at`}`,
-    );
-  }
-
   /** The id of the local issue with this remote issue. */
   async findOwner(remoteId: string): Promise<string | undefined> {
     const [row] = await this.#database.$queryRaw<{ issueId: string }[]>`
@@ -267,17 +163,17 @@ export class SyncRepository {
   }
 
   /** Removes the remote issue from an issue. Local comments count as not sent; comments from the tracker stay. */
-  async detach({ issueId, leaseId }: SyncLease, within: Transaction = this.#database): Promise<void> {
+  async detach(lease: SyncLease, within: Transaction = this.#database): Promise<void> {
     const { provider } = this.#tracker;
     const unbound = Prisma.sql`
       SELECT issue_id, NULL AS remote_id FROM t JOIN before USING (issue_id) WHERE before.remote_id IS NOT NULL`;
     await within.$executeRaw`
-      WITH before AS (${this.#selectLeased({ issueId, leaseId })}), t AS (
+      WITH before AS (${selectLeased(lease, this.#tracker)}), t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           remote_since = NULL, remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, create_refused_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
-         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
+         WHERE ${isLeased(lease, this.#tracker)}
         RETURNING issue_id
       ), links AS (${deleteTrackerLinks(Prisma.raw('SELECT * FROM t'), provider)}),
         recorded AS (${recordSynced(unbound, provider)})
@@ -286,63 +182,18 @@ export class SyncRepository {
          AND comments.origin = 'local'`;
   }
 
-  async #recordAnswer(): Promise<void> {
-    const { provider, project } = this.#tracker;
-    await this.#database.$executeRaw`
-      INSERT INTO tracker_states (provider, project, answered_at, recovered_at)
-      SELECT ${provider}, ${project}, clock_timestamp(), clock_timestamp()
-       WHERE NOT EXISTS (SELECT FROM tracker_states WHERE ${this.#isTracker}
-                            AND answered_at > clock_timestamp() - interval '30 seconds')
-      ON CONFLICT (provider, project) DO UPDATE SET ${recordAnswer}`;
-  }
-
   async #updateUnderLease(
-    { issueId, leaseId }: SyncLease,
+    lease: SyncLease,
     set: Prisma.Sql,
     within: Transaction = this.#database,
   ): Promise<void> {
     const updated = await within.$executeRaw`
-      UPDATE tracker_links SET ${set}
-       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid`;
+      UPDATE tracker_links SET ${set} WHERE ${isLeased(lease, this.#tracker)}`;
     if (updated === 0) throw new LeaseLostError();
-  }
-
-  // The row of a leased issue before the statement changes it.
-  #selectLeased({ issueId, leaseId }: SyncLease): Prisma.Sql {
-    return Prisma.sql`
-      SELECT issue_id, remote_id, last_error FROM tracker_links
-       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid`;
-  }
-
-  // `synced`: the rows of `t` and `before` that get an event.
-  async #end(lease: SyncLease, set: Prisma.Sql, synced?: Prisma.Sql): Promise<Date | null> {
-    const { issueId, leaseId } = lease;
-    const recorded =
-      synced === undefined
-        ? Prisma.empty
-        : Prisma.sql`, recorded AS (${recordSynced(synced, this.#tracker.provider)})`;
-    const end = Prisma.sql`
-      WITH before AS (${this.#selectLeased(lease)}), t AS (
-        UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL, changed_during_sync = false
-         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
-        RETURNING issue_id, remote_id, next_attempt_at
-      ) ${recorded}
-      SELECT next_attempt_at AS "nextAttemptAt" FROM t`;
-    return this.#leases.end(leaseId, async (isRepeated) => {
-      const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>(end);
-      if (ended !== undefined) return ended.nextAttemptAt;
-      // The answer of the first run was lost.
-      if (isRepeated) return new Date();
-      throw new LeaseLostError();
-    });
   }
 }
 
 /** Whether a write failed because its remote issue belongs to another local issue. */
 export function isTaken(error: unknown): boolean {
   return violatedUniqueIndex(error) === 'tracker_links_remote_key';
-}
-
-function hasEffect({ created, pushed, pulled, comments_pushed, comments_pulled }: SyncResult): boolean {
-  return created || pushed.length + pulled.length + comments_pushed + comments_pulled > 0;
 }

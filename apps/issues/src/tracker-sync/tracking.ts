@@ -19,6 +19,7 @@ import { RemotePollRepository } from './remote-poll.repository.ts';
 import { SyncRepository } from './sync.repository.ts';
 import { SyncBindingService } from './sync-binding.service.ts';
 import { SyncCommentRepository } from './sync-comment.repository.ts';
+import { SyncLeaseRepository } from './sync-lease.repository.ts';
 import { observeSyncs } from './sync-metrics.ts';
 import { SyncQueueRepository } from './sync-queue.repository.ts';
 import { SyncRunner, SyncService } from './sync-runner.ts';
@@ -65,7 +66,8 @@ export function createTracking(
   const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
   const { provider, project } = tracking.tracker;
   const identity = { provider, project };
-  const repository = new SyncRepository(main, { ...identity, fingerprint }, leases);
+  const repository = new SyncRepository(main, identity);
+  const syncLeases = new SyncLeaseRepository(main, { ...identity, fingerprint }, leases);
   const queue = new SyncQueueRepository(main, { ...identity, fingerprint }, leases);
   const recordOutcome = observeSyncs(metrics, queue);
   const clock = new TrackerClock();
@@ -74,7 +76,7 @@ export function createTracking(
   const pageOf = (issueId: string) => `${publicBaseUrl}/issues/${issueId}`;
   const comments = new SyncCommentRepository(main, { tracker: identity, writer });
   const runner = new SyncRunner(
-    { tracker, repository, comments, reader, writer, labels, policies, pageOf },
+    { tracker, leases: syncLeases, repository, comments, reader, writer, labels, policies, pageOf },
     {
       deadlineMs,
       retrySeconds,
@@ -99,7 +101,7 @@ export function createTracking(
     bindings: new SyncBindingService({
       reader,
       writer,
-      tracking: { tracker, repository, deadlineMs, pageOf },
+      tracking: { tracker, leases: syncLeases, repository, deadlineMs, pageOf },
     }),
     trackerWebhooks: new TrackerWebhooks(
       secret === undefined ? undefined : { provider, project, secret, queue },
