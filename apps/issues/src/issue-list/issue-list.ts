@@ -6,9 +6,9 @@ import type {
   SparseIssue,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { IssueRevision } from '../issue-core/issue.ts';
 import type { NumberReference } from '../issue-core/issue-reference.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
+import type { IssueRevision } from '../issue-core/text-cache.ts';
 
 /** A sort field. `id` is the last one unless another field is unique. */
 export type SortField = OrderingField | 'id';

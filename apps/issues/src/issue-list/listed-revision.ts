@@ -1,5 +1,6 @@
-import { type IssueSnapshot, isSameData } from '../issue-core/issue.ts';
+import type { IssueSnapshot } from '../issue-core/issue.ts';
 import { shortHash } from '../issue-core/precondition.ts';
+import { isSameData } from '../issue-core/text-cache.ts';
 import type { ListedIssue } from './issue-list.ts';
 
 /** What a cached JSON text of a listed issue depends on. */

@@ -1,15 +1,10 @@
 import type { TimelineOrder } from '@tessera/contracts';
 import type { Database, Transaction } from '../database.ts';
 import type { Comment, StoredComment } from '../issue-core/comment.ts';
-import type {
-  IssueRevision,
-  IssueSnapshot,
-  IssueState,
-  IssueWithLinks,
-  TrackerIdentity,
-} from '../issue-core/issue.ts';
+import type { IssueSnapshot, IssueState, IssueWithLinks, TrackerIdentity } from '../issue-core/issue.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import type { StoredRelation } from '../issue-core/relation.ts';
+import type { IssueRevision } from '../issue-core/text-cache.ts';
 import { type CommentPlace, selectComment, selectComments, selectStoredComment } from './comment.sql.ts';
 import { selectReferred, selectRevision, selectState } from './issue.sql.ts';
 import { selectRelations } from './relation.sql.ts';

@@ -10,20 +10,17 @@ import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { CommentDraft } from '../issue-core/comment.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
-import {
-  type ChangedBy,
-  type Complete,
-  type IssueDraft,
-  type IssueEdit,
-  type IssueRevision,
-  type IssueSnapshot,
-  type IssueState,
-  type IssueWithLinks,
-  isSameRevision,
-  issueRevisionOf,
-  type NamedAssignee,
-  type NewIssue,
-  type PresentedIssue,
+import type {
+  ChangedBy,
+  Complete,
+  IssueDraft,
+  IssueEdit,
+  IssueSnapshot,
+  IssueState,
+  IssueWithLinks,
+  NamedAssignee,
+  NewIssue,
+  PresentedIssue,
 } from '../issue-core/issue.ts';
 import { assertMay, type IssueParties, may, mayBeAssigned } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
@@ -40,7 +37,12 @@ import {
 } from '../issue-core/precondition.ts';
 import { defaultProjectId } from '../issue-core/project.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
-import { createTextCache } from '../issue-core/text-cache.ts';
+import {
+  createTextCache,
+  type IssueRevision,
+  isSameRevision,
+  issueRevisionOf,
+} from '../issue-core/text-cache.ts';
 import type { AccessReader } from '../issue-store/access-reader.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { Decide, IssueWriter } from '../issue-store/write.ts';
