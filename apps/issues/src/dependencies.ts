@@ -28,14 +28,8 @@ import { findEndedStreams } from './events/stream-ends.sql.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/once.ts';
-import { IdentityClient } from './identity-mirror/identity-client.ts';
-import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
-import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
-import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
-import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
-import { MirrorFeedRepository } from './identity-mirror/mirror-feed.repository.ts';
-import { MirrorFeed, observeFeed } from './identity-mirror/mirror-feed.ts';
-import { observeBreaker } from './identity-mirror/observe-breaker.ts';
+import { createPeople } from './identity-mirror/create-people.ts';
+import type { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
 import { peopleWordTable } from './identity-mirror/person-words.ts';
 import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
 import { IssuePresenter } from './issue-core/issue.presenter.ts';
@@ -64,11 +58,9 @@ import { createRateLimits } from './rate-limit/create-rate-limits.ts';
 import { RequestShares } from './rate-limit/request-shares.ts';
 import { RelationService } from './relations/relation.service.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
-import { UserService } from './users/user.service.ts';
 import { ViewRepository } from './views/view.repository.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
 import { createWebSessions } from './web-session/create-web-sessions.ts';
-import { WebSessionRepository } from './web-session/web-session.repository.ts';
 import { createWebhooks } from './webhooks/create-webhooks.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
@@ -80,8 +72,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const keys = createKeySource(config, logger);
   await keys.start();
   const leases = new Leases();
-  const people = createPeople(config, { database: main.database, leases, keys }, logger, tracing);
   const metrics = new Metrics('issues');
+  const people = createPeople(config, { database: main.database, leases, keys, metrics, logger, tracing });
   const { standby, ...listReads } = createListReads(config, lists, { logger, metrics, tracing });
   const eventSignal = createSignal(config, logger);
   const issues = createIssues(config, logger, {
@@ -135,9 +127,6 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     onEnded: observeStreams(metrics, () => eventStreams),
     logger,
   });
-  observeBreaker(metrics, people.client);
-  observeBackfill(metrics, people.backfills);
-  observeFeed(metrics, people.feeds);
   if (config.mirrorIntervalSeconds > 0) {
     people.backfill.start();
     people.feed.start();
@@ -240,35 +229,6 @@ function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource 
   });
 }
 
-function createPeople(
-  { identity, strictPrivilegeCheck, mirrorIntervalSeconds }: Config,
-  { database, leases, keys }: { database: Database; leases: Leases; keys: RemoteKeySource },
-  logger: Logger,
-  tracing?: Tracing,
-) {
-  const client = new IdentityClient({ ...identity, logger, tracing });
-  const repository = new IdentityMirrorRepository(database);
-  const mirror = new IdentityMirrorService({ repository, client });
-  const backfills = new MirrorBackfillRepository(database, leases);
-  const backfill = new MirrorBackfill(
-    { client, mirror, repository: backfills, logger },
-    { intervalSeconds: mirrorIntervalSeconds },
-  );
-  const feeds = new MirrorFeedRepository(database);
-  const sessions = new WebSessionRepository(database);
-  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, sessions, keys, logger });
-  return {
-    client,
-    mirror,
-    backfills,
-    backfill,
-    feeds,
-    feed,
-    sessions,
-    users: new UserService({ client, mirror, repository, strictPrivilegeCheck }),
-  };
-}
-
 interface IssueCollaborators {
   main: Database;
   lists: ReadSource;
@@ -279,7 +239,7 @@ interface IssueCollaborators {
 }
 
 function createIssues(config: Config, logger: Logger, collaborators: IssueCollaborators) {
-  const { main, lists, leases, people, metrics, eventSignal } = collaborators;
+  const { main, lists, people } = collaborators;
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const tracker = config.tracking?.tracker;
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
@@ -334,15 +294,6 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
     reader,
     writer,
     activity: new ActivityRepository(main),
-    ...createTracking(config, logger, {
-      main,
-      leases,
-      people,
-      metrics,
-      eventSignal,
-      reader,
-      writer,
-      labels,
-    }),
+    ...createTracking(config, logger, { ...collaborators, reader, writer, labels }),
   };
 }
