@@ -53,7 +53,6 @@ import {
   updateMe,
   updateUser,
 } from '@tessera/contracts';
-import { BearerError, unverifiedTokenIds } from '@tessera/jwt-verify';
 import {
   type Access,
   type App,
@@ -64,14 +63,13 @@ import {
   guard,
   healthRoutes,
   type PreparedDocument,
-  ProblemError,
   type Route,
   route,
   type StandbyReads,
 } from '@tessera/service-kit';
 import { activityHandlers } from './activity/activity.handlers.ts';
 import { attachmentRoutes } from './attachments/attachment.routes.ts';
-import { authenticate, renewAccess } from './authentication/authenticate.ts';
+import { authenticate, renewAccess, translateAccessError } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { eventHandlers } from './events/event.handlers.ts';
@@ -79,7 +77,6 @@ import { once } from './idempotency/once.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import type { Actor } from './issue-core/actor.ts';
 import { assertMayAdministerSync } from './issue-core/issue-access.ts';
-import { StaleAccess } from './issue-core/project-access.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelRoutes } from './labels/label.routes.ts';
@@ -113,7 +110,7 @@ export function createApp(dependencies: Dependencies): App {
     trustProxy: config.trustProxy,
     publicUrl: config.publicBaseUrl,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
-    translate: (error, request) => translateBearerError(error, request) ?? translateStale(error),
+    translate: translateAccessError,
     // OpenID Connect Back-Channel Logout 2.8.
     extraMembers: ({ code }, request) =>
       (request as IncomingMessage).operation?.oauth ? { error: code } : {},
@@ -295,23 +292,4 @@ function tellPosition(standby: Pick<StandbyReads, 'position'>): Access<unknown>[
     const position = await standby.position();
     if (position !== undefined) response.setHeader(positionHeader, position);
   };
-}
-
-// Where a request cannot be carried out again, its client repeats it.
-function translateStale(error: unknown): ProblemError | undefined {
-  if (!(error instanceof StaleAccess)) return undefined;
-  return new ProblemError({
-    status: 409,
-    code: 'request_in_progress',
-    detail: 'The rights of the caller have just changed.',
-    headers: { 'Retry-After': '1' },
-    cause: error,
-  });
-}
-
-function translateBearerError(error: unknown, request: IncomingMessage): ProblemError | undefined {
-  if (!(error instanceof BearerError)) return undefined;
-  const { status, code, headers } = error;
-  const logged = { reason: error.reason, ...unverifiedTokenIds(request) };
-  return new ProblemError({ status, code, detail: error.message, headers, cause: error, logged });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type AccessTokenClaims, sessionEpochOf } from '@tessera/contracts';
 import {
+  BearerError,
   InvalidTokenError,
   type TokenVerifier,
   unverifiedTokenIds,
@@ -61,6 +62,24 @@ export function renewAccess({ access }: Pick<ActorOptions, 'access'>) {
     access.forget();
     return { ...actor, access: await access.of(actor.id, actor.isStaff || actor.isSuperuser) };
   };
+}
+
+/** Returns the problem of an error of the steps above; undefined for another error. */
+export function translateAccessError(error: unknown, request: IncomingMessage): ProblemError | undefined {
+  if (error instanceof BearerError) {
+    const { status, code, headers, reason } = error;
+    const logged = { reason, ...unverifiedTokenIds(request) };
+    return new ProblemError({ status, code, detail: error.message, headers, cause: error, logged });
+  }
+  if (!(error instanceof StaleAccess)) return undefined;
+  // Where a request cannot be carried out again, its client repeats it.
+  return new ProblemError({
+    status: 409,
+    code: 'request_in_progress',
+    detail: 'The rights of the caller have just changed.',
+    headers: { 'Retry-After': '1' },
+    cause: error,
+  });
 }
 
 // If the mirror is newer than the token, a privilege must be in both (least privilege).
