@@ -1,4 +1,5 @@
 export * from './database/database.ts';
+export { unavailableWhenDatabaseIsDown, violatedUniqueIndex } from './database/database-error.ts';
 export * from './database/database-readiness.ts';
 export * from './database/event-feed.ts';
 export * from './database/read-source.ts';
@@ -9,7 +10,6 @@ export { apiDocsRoutes, readApiDocument } from './http/api-docs.ts';
 export * from './http/body.ts';
 export * from './http/create-app.ts';
 export * from './http/error-handler.ts';
-export * from './http/json-response.ts';
 export * from './http/json-response.ts';
 export * from './http/keyset-page.ts';
 export { networkOf } from './http/network-of.ts';

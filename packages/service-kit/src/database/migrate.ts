@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { unavailableWhenDatabaseIsDown } from './database.ts';
+import { unavailableWhenDatabaseIsDown } from './database-error.ts';
 import { listMigrations } from './migrations.ts';
 import { assertNoPooler } from './pooler.ts';
 import { grantToServiceRole, type ServiceRole } from './service-role.ts';

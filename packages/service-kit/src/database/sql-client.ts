@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { unavailableProblem } from '../http/problem.ts';
-import { tookTooLong } from './database.ts';
+import { tookTooLong } from './database-error.ts';
 
 /** A statement with its parameters, as `Prisma.sql` makes it. */
 export interface SqlStatement {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request } from 'express';
-import { unavailableWhenDatabaseIsDown } from '../database/database.ts';
+import { unavailableWhenDatabaseIsDown } from '../database/database-error.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ProblemError, type ProblemOptions, problemBody, problemsUrlSetting } from './problem.ts';
 
