@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { withSection } from '../src/report/write-report.ts';
+import { limitsOf, sharedLimitsOf } from '../src/sizing/limits.ts';
 import { type Cost, isShown, type SizingResults } from '../src/sizing/measurements.ts';
 import {
   bytesOf,
@@ -13,7 +14,7 @@ import {
 } from '../src/sizing/model.ts';
 import { asPrinted } from '../src/sizing/printed.ts';
 import { keptDays, type OperationName, operationNames, pauseSeconds } from '../src/sizing/profile.ts';
-import { limitsOf, sharedLimitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
+import { sizingSection } from '../src/sizing/sizing-report.ts';
 import { growthOf, type TableSizes } from '../src/sizing/table-sizes.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
