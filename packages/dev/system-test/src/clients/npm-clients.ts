@@ -50,6 +50,11 @@ function verification(verify: (token: string, target: Target) => Promise<unknown
   };
 }
 
+/** A library that only verifies access tokens. */
+function verifier(name: string, verify: (token: string, target: Target) => Promise<unknown>): StandardClient {
+  return { name, steps: { verification: [verification(verify)] } };
+}
+
 /** Throws unless a route behind the middleware answers 200 to the token. */
 async function askThrough(middleware: RequestHandler, token: string): Promise<void> {
   const app = express();
@@ -179,30 +184,19 @@ function oauth4webapi(): StandardClient {
   };
 }
 
-const jose: StandardClient = {
-  name: named('jose'),
-  steps: {
-    verification: [
-      verification((token, { issuer, audience }) =>
-        jwtVerify(token, createRemoteJWKSet(new URL(`${issuer}/jwks`)), { issuer, audience }),
-      ),
-    ],
-  },
-};
+const joseClient = verifier(named('jose'), (token, { issuer, audience }) =>
+  jwtVerify(token, createRemoteJWKSet(new URL(`${issuer}/jwks`)), { issuer, audience }),
+);
 
-const jwksRsaClient: StandardClient = {
-  name: `${named('jwks-rsa')}, ${named('jsonwebtoken')}`,
-  steps: {
-    verification: [
-      verification(async (token, { issuer, audience }) => {
-        const keys = jwksRsa({ jwksUri: `${issuer}/jwks` });
-        const kid = jwt.decode(token, { complete: true })?.header.kid;
-        const key = (await keys.getSigningKey(kid)).getPublicKey();
-        return jwt.verify(token, key, { algorithms: ['RS256'], issuer, audience });
-      }),
-    ],
+const jwksRsaClient = verifier(
+  `${named('jwks-rsa')}, ${named('jsonwebtoken')}`,
+  async (token, { issuer, audience }) => {
+    const keys = jwksRsa({ jwksUri: `${issuer}/jwks` });
+    const kid = jwt.decode(token, { complete: true })?.header.kid;
+    const key = (await keys.getSigningKey(kid)).getPublicKey();
+    return jwt.verify(token, key, { algorithms: ['RS256'], issuer, audience });
   },
-};
+);
 
 function expressBearer(): StandardClient[] {
   const name = named('express-oauth2-jwt-bearer');
@@ -234,66 +228,42 @@ function expressBearer(): StandardClient[] {
   ];
 }
 
-const passportJwt: StandardClient = {
-  name: named('passport-jwt'),
-  steps: {
-    verification: [
-      verification((token, { issuer, audience }) => {
-        const strategy = new Strategy(
-          {
-            jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
-            secretOrKeyProvider: jwksRsa.passportJwtSecret({ jwksUri: `${issuer}/jwks` }),
-            algorithms: ['RS256'],
-            issuer,
-            audience,
-          },
-          (claims: unknown, done: (error: null, user: unknown) => void) => done(null, claims),
-        );
-        return askThrough(passport.authenticate(strategy, { session: false }), token);
-      }),
-    ],
-  },
-};
+const passportJwt = verifier(named('passport-jwt'), (token, { issuer, audience }) => {
+  const strategy = new Strategy(
+    {
+      jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
+      secretOrKeyProvider: jwksRsa.passportJwtSecret({ jwksUri: `${issuer}/jwks` }),
+      algorithms: ['RS256'],
+      issuer,
+      audience,
+    },
+    (claims: unknown, done: (error: null, user: unknown) => void) => done(null, claims),
+  );
+  return askThrough(passport.authenticate(strategy, { session: false }), token);
+});
 
 const decodedToken = z.object({ header: z.object({ kid: z.string() }) });
 
-const fastifyClient: StandardClient = {
-  name: named('@fastify/jwt'),
-  steps: {
-    verification: [
-      verification(async (token, { issuer, audience }) => {
-        const keys = jwksRsa({ jwksUri: `${issuer}/jwks` });
-        const app = fastify();
-        await app.register(fastifyJwt, {
-          decode: { complete: true },
-          // The arguments are the request and the token; the package's types lack the first one.
-          secret: async (...args: unknown[]) =>
-            (await keys.getSigningKey(decodedToken.parse(args[1]).header.kid)).getPublicKey(),
-          verify: { algorithms: ['RS256'], allowedIss: issuer, allowedAud: audience },
-        });
-        app.get('/', { onRequest: (request) => request.jwtVerify() }, () => 'verified');
-        const { statusCode, body } = await app.inject({
-          url: '/',
-          headers: { authorization: `Bearer ${token}` },
-        });
-        await app.close();
-        if (statusCode !== 200) throw new Error(body);
-      }),
-    ],
-  },
-};
+const fastifyClient = verifier(named('@fastify/jwt'), async (token, { issuer, audience }) => {
+  const keys = jwksRsa({ jwksUri: `${issuer}/jwks` });
+  const app = fastify();
+  await app.register(fastifyJwt, {
+    decode: { complete: true },
+    // The arguments are the request and the token; the package's types lack the first one.
+    secret: async (...args: unknown[]) =>
+      (await keys.getSigningKey(decodedToken.parse(args[1]).header.kid)).getPublicKey(),
+    verify: { algorithms: ['RS256'], allowedIss: issuer, allowedAud: audience },
+  });
+  app.get('/', { onRequest: (request) => request.jwtVerify() }, () => 'verified');
+  const { statusCode, body } = await app.inject({ url: '/', headers: { authorization: `Bearer ${token}` } });
+  await app.close();
+  if (statusCode !== 200) throw new Error(body);
+});
 
-const jwtVerifyClient: StandardClient = {
-  name: '@tessera/jwt-verify',
-  steps: {
-    verification: [
-      verification((token, { issuer, audience }) => {
-        const keys = new RemoteKeySource({ jwksUri: `${issuer}/jwks` });
-        return createTokenVerifier({ kind: 'access', issuer, audience, keys }).verify(token);
-      }),
-    ],
-  },
-};
+const jwtVerifyClient = verifier('@tessera/jwt-verify', (token, { issuer, audience }) => {
+  const keys = new RemoteKeySource({ jwksUri: `${issuer}/jwks` });
+  return createTokenVerifier({ kind: 'access', issuer, audience, keys }).verify(token);
+});
 
 function named(name: string): string {
   const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
@@ -303,7 +273,7 @@ function named(name: string): string {
 const clients = [
   openidClient(),
   oauth4webapi(),
-  jose,
+  joseClient,
   jwksRsaClient,
   ...expressBearer(),
   passportJwt,
