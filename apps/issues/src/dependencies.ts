@@ -47,7 +47,6 @@ import { LabelRepository } from './labels/label.repository.ts';
 import { LabelService } from './labels/label.service.ts';
 import { LinkService } from './links/link.service.ts';
 import { MentionRepository } from './mentions/mention.repository.ts';
-import { MentionResolver } from './mentions/mention-resolver.ts';
 import { NotificationRepository } from './notifications/notification.repository.ts';
 import { NotificationService } from './notifications/notification.service.ts';
 import { MemberRepository } from './projects/member.repository.ts';
@@ -248,7 +247,7 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const writer = new IssueWriter(main, tracker);
   const views = new ViewRepository(main);
   const labels = new LabelService({ repository: new LabelRepository(main), views });
-  const mentions = new MentionResolver({ repository: new MentionRepository(main) });
+  const mentions = new MentionRepository(main);
   const access = new AccessReader(main);
   const memberships = new MemberRepository(main);
   const projects = new ProjectService({
