@@ -17,7 +17,7 @@ import { completeOrder, type IssueListPage, type IssueListRequest } from '../src
 import { IssueReader } from '../src/issue-store/read.ts';
 import { notifyOfDeferred, notifyOfEvents } from '../src/notifications/fan-out.sql.ts';
 import { selectNotifications } from '../src/notifications/notification.sql.ts';
-import { selectWatched } from '../src/watching/watching.sql.ts';
+import { selectWatched } from '../src/watching/watching.repository.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, oldProject, syncedWith } from './support/many-issues.ts';
 import { explain, type Plan, planCases, readers, readFilters } from './support/plans.ts';

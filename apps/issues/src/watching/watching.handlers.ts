@@ -11,8 +11,7 @@ import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertFound, type IssueReference, type IssueUrls } from '../issue-core/issue-reference.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
-import type { WatchingRepository } from './watching.repository.ts';
-import type { WatchState } from './watching.ts';
+import type { WatchingRepository, WatchState } from './watching.repository.ts';
 
 interface WatchingHandlersOptions {
   watching: WatchingRepository;
