@@ -20,7 +20,6 @@ import { SyncRepository } from './sync.repository.ts';
 import { SyncBindingService } from './sync-binding.service.ts';
 import { SyncCommentRepository } from './sync-comment.repository.ts';
 import { SyncLeaseRepository } from './sync-lease.repository.ts';
-import { observeSyncs } from './sync-metrics.ts';
 import { SyncQueueRepository } from './sync-queue.repository.ts';
 import { SyncRunner, SyncService } from './sync-runner.ts';
 import { SyncScheduler } from './sync-scheduler.ts';
@@ -114,4 +113,25 @@ export function createTracking(
     ),
     runner,
   };
+}
+
+/**
+ * Registers the metrics of syncs, also if no tracker is configured. Returns the function that counts the outcome of a
+ * sync.
+ */
+function observeSyncs(metrics: Metrics, queue: SyncQueueRepository | undefined): (outcome: string) => void {
+  const syncs = metrics.counter('issues_syncs_total', 'Syncs with the external tracker, by outcome.', [
+    'outcome',
+  ]);
+  const stuck = metrics.gauge(
+    'issues_syncs_stuck',
+    'Issues whose sync failed and has no retry scheduled, by error.',
+    ['error'],
+    async () => {
+      const counts = (await queue?.countStuck()) ?? [];
+      stuck.reset();
+      for (const { error, count } of counts) stuck.set({ error }, count);
+    },
+  );
+  return (outcome) => syncs.inc({ outcome });
 }
