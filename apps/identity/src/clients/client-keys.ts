@@ -1,5 +1,4 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { ClientKey } from './client.ts';
 
 /** The algorithms with which a client may sign: none with a shared secret. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256'] as const;
@@ -9,7 +8,7 @@ export type ClientAlgorithm = (typeof clientAlgorithms)[number];
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /** Returns a public key of a client; undefined for a private, weak or unknown one. */
-export function readClientKey(jwk: ClientKey): KeyObject | undefined {
+export function readClientKey(jwk: Record<string, unknown>): KeyObject | undefined {
   if (privateMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' });

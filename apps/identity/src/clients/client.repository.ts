@@ -1,9 +1,8 @@
-import type { ClientKind, ClientScope } from '@tessera/contracts';
 import type { RequestOrigin } from '@tessera/service-kit';
 import { type AuditEvent, toAuditRow } from '../audit/audit-event.ts';
 import type { Database } from '../database.ts';
 import { type OauthClient, Prisma } from '../generated/prisma/client.ts';
-import type { Client, ClientSettings, RedirectRefusal } from './client.ts';
+import { type Client, type ClientSettings, type RedirectRefusal, storedClientSchema } from './client.ts';
 
 type Change = Partial<ClientSettings & Pick<Client, 'secretHash' | 'disabledAt'>> &
   Partial<Pick<Client, 'previousSecretHash' | 'previousSecretExpiresAt'>>;
@@ -89,13 +88,6 @@ function toColumns({ jwks, name, ...change }: Change) {
   };
 }
 
-// The contract checks what is stored.
 function toClient(row: OauthClient): Client {
-  return {
-    ...row,
-    kind: row.kind as ClientKind,
-    scopes: row.scopes as ClientScope[],
-    jwks: row.jwks as unknown as Client['jwks'],
-    lastRefusal: row.lastRefusal as unknown as RedirectRefusal | null,
-  };
+  return { ...row, ...storedClientSchema.parse(row) };
 }
