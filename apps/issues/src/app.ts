@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import {
   addComment,
-  attachExternalIssue,
-  backfillSyncs,
   changeIssueStatus,
   changeIssues,
   changeMyPassword,
@@ -13,20 +11,15 @@ import {
   deleteComment,
   deleteLink,
   describeIssues,
-  detachExternalIssue,
   getComment,
-  getImport,
   getIssue,
   getMe,
   getSession,
-  getSyncState,
   getUser,
   getWatching,
-  importIssues,
   listActivity,
   listComments,
   listEvents,
-  listIntegrations,
   listIssuePages,
   listIssues,
   listNotifications,
@@ -39,15 +32,11 @@ import {
   patchUser,
   positionHeader,
   putLink,
-  resolveSyncConflict,
   restoreNotifications,
-  retrySyncs,
   snoozeNotifications,
   startWatching,
   stopWatching,
   streamEvents,
-  syncIssue,
-  takeWebhook,
   updateComment,
   updateIssue,
   updateMe,
@@ -76,7 +65,6 @@ import { eventHandlers } from './events/event.handlers.ts';
 import { once } from './idempotency/once.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import type { Actor } from './issue-core/actor.ts';
-import { assertMayAdministerSync } from './issue-core/issue-access.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelRoutes } from './labels/label.routes.ts';
@@ -85,8 +73,7 @@ import { notificationHandlers } from './notifications/notification.handlers.ts';
 import { projectRoutes } from './projects/project.routes.ts';
 import { limitRate } from './rate-limit/rate-limiter.ts';
 import { relationRoutes } from './relations/relation.routes.ts';
-import { syncHandlers } from './tracker-sync/sync.handlers.ts';
-import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
+import { syncRoutes } from './tracker-sync/sync.routes.ts';
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
 import { viewRoutes } from './views/view.routes.ts';
@@ -142,11 +129,9 @@ export function createRoutes(
   const events = eventHandlers(dependencies);
   const watching = watchingHandlers(dependencies);
   const notifications = notificationHandlers(dependencies);
-  const sync = syncHandlers(dependencies);
-  const trackerWebhooks = trackerWebhookHandlers(dependencies.trackerWebhooks);
   const users = userHandlers({ ...config, users: dependencies.users });
 
-  const { member, trackers } = access;
+  const { member } = access;
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
@@ -154,8 +139,6 @@ export function createRoutes(
   const issues = issueHandlers({ ...dependencies, quota: writes });
   const comments = commentHandlers({ ...dependencies, quota: writes });
   const bulk = issueBulkHandlers({ ...dependencies, quota: writes });
-  // These requests wait for the tracker, not for the database.
-  const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
   // Large enough for every issue that the schemas accept, even if each character is escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
@@ -207,26 +190,7 @@ export function createRoutes(
     ...projectRoutes(dependencies, limits),
     ...viewRoutes(dependencies, limits),
     ...webhookRoutes(dependencies, limits),
-
-    route(getSyncState, { access: member, limit: reads }, sync.getState),
-    route(syncIssue, { access: member, limit: syncs }, once(idempotency, sync.run)),
-    route(
-      takeWebhook,
-      { access: trackers, authorize: trackerWebhooks.assertConfigured, body: trackerWebhookBody },
-      trackerWebhooks.take,
-    ),
-    route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),
-    route(attachExternalIssue, { access: member, limit: writes }, sync.attach),
-    route(listIntegrations, { access: member, limit: reads, authorize: assertMayAdministerSync }, sync.list),
-    route(retrySyncs, { access: member, limit: syncs, authorize: assertMayAdministerSync }, sync.retry),
-    route(
-      importIssues,
-      { access: member, limit: syncs, authorize: assertMayAdministerSync },
-      sync.startImport,
-    ),
-    route(getImport, { access: member, limit: reads, authorize: assertMayAdministerSync }, sync.readImport),
-    route(backfillSyncs, { access: member, limit: syncs, authorize: assertMayAdministerSync }, sync.backfill),
-    route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
+    ...syncRoutes(dependencies, limits, access.trackers),
 
     route(listUsers, { access: member, limit: reads }, users.list),
     route(getMe, { access: member, limit: reads }, users.getCurrent),

@@ -63,9 +63,7 @@ export interface SideEffectHandler<Op extends Operation> extends Repeatable<Op> 
   effect: (call: CallOf<Op>) => Promise<Done<ResponseOf<Op>>>;
 }
 
-/**
- * Makes a handler whose requests take effect once for each `Idempotency-Key`. The list of routes in `app.ts` shows which do.
- */
+/** Makes a handler whose requests take effect once for each `Idempotency-Key`. The routes show which do. */
 export function once<Op extends Operation>(
   idempotency: IdempotencyService,
   handler: OnceHandler<Op> | SideEffectHandler<Op>,
