@@ -53,7 +53,7 @@ import { introspectionHandlers } from './introspection/introspection.handlers.ts
 import { oauthMembers, translateBearerError } from './oauth.ts';
 import { passwordChangeHandlers } from './passwords/password-change.handlers.ts';
 import { sessionHandlers } from './sessions/session.handlers.ts';
-import { readGrant, readPasswordGrant, tokenEndpoint, tokenHandlers } from './tokens/token.handlers.ts';
+import { readGrant, readPasswordGrant, tokenEndpoint, tokenHandlers } from './sign-in/token.handlers.ts';
 import { realm } from './userinfo/userinfo.service.ts';
 
 export function createApp(dependencies: Dependencies): App {

@@ -3,10 +3,9 @@ import { type Metrics, OutcomeCounter, ProblemError } from '@tessera/service-kit
 import type { SigningKeys } from './keys/signing-keys.ts';
 import type { LogoutOutcome } from './oidc/logout-deliveries.ts';
 import type { HashQueue, HashQueueObserver } from './passwords/hash-queue.ts';
+import type { SignInOutcome } from './sign-in/sign-in.service.ts';
 import type { RefusalReason } from './tokens/refresh-token.repository.ts';
-
-export type SignInOutcome = 'success' | 'refused' | 'limited' | 'unavailable' | 'client_gone' | 'error';
-export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'limited' | 'unavailable' | 'error';
+import type { RefreshOutcome } from './tokens/token.service.ts';
 
 /** Counts sign-ins by outcome. Like the response, `refused` does not distinguish reasons. */
 export function signInOutcomes(metrics: Metrics): OutcomeCounter<SignInOutcome> {

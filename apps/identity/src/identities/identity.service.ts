@@ -1,6 +1,7 @@
 import type { AuditType } from '@tessera/contracts';
 import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import type { AuditEvent } from '../audit/audit-event.ts';
+import { identityNotFoundProblem } from '../identity-not-found.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   StoredChanges,
 } from './identity.repository.ts';
 import type { Identity, IdentityChanges, NewIdentity } from './identity.ts';
-import { identityNotFoundProblem } from './identity-not-found.ts';
 
 interface IdentityServiceDependencies {
   repository: IdentityRepository;

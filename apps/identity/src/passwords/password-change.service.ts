@@ -1,5 +1,5 @@
 import { networkOf, ProblemError, type RequestOrigin, validationProblem } from '@tessera/service-kit';
-import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
+import { identityNotFoundProblem } from '../identity-not-found.ts';
 import type { PasswordChangeRepository } from './password-change.repository.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import type { PasswordContext, PasswordPolicy } from './password-policy.ts';

@@ -1,5 +1,5 @@
 import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
-import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
+import { identityNotFoundProblem } from '../identity-not-found.ts';
 import type { SessionRepository } from './session.repository.ts';
 import type { Session, SessionPosition } from './session.ts';
 

@@ -7,7 +7,6 @@ import {
   type RequestOrigin,
   unavailableProblem,
 } from '@tessera/service-kit';
-import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem, temporaryPasswordProblem } from '../oauth.ts';
 import type { PasswordChangeService } from '../passwords/password-change.service.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -15,6 +14,8 @@ import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
 import type { SignInAddress, SignInCandidate, SignInRepository } from './sign-in.repository.ts';
 import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
+
+export type SignInOutcome = 'success' | 'refused' | 'limited' | 'unavailable' | 'client_gone' | 'error';
 
 interface SignInDependencies {
   repository: SignInRepository;

@@ -2,12 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
 import type { OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
-import type { RefreshOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem, oauthProblem } from '../oauth.ts';
 import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import { type OwnTokenVerifiers, verifyOwnToken } from './own-token.ts';
-import type { RefreshTokenRepository, RotatedToken, TokenHolder } from './refresh-token.repository.ts';
+import type {
+  RefreshTokenRepository,
+  RefusalReason,
+  RotatedToken,
+  TokenHolder,
+} from './refresh-token.repository.ts';
 import type { TokenIssuer } from './token-issuer.ts';
+
+export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'limited' | 'unavailable' | 'error';
 
 interface TokenServiceDependencies extends OwnTokenVerifiers {
   repository: RefreshTokenRepository;

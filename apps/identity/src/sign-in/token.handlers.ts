@@ -9,8 +9,8 @@ import {
 import { abortSignalOf, assertConnected, type Handler, isForm, originOf, parse } from '@tessera/service-kit';
 import { z } from 'zod';
 import { oauthProblem } from '../oauth.ts';
-import type { SignInService } from '../sign-in/sign-in.service.ts';
-import type { TokenService } from './token.service.ts';
+import type { TokenService } from '../tokens/token.service.ts';
+import type { SignInService } from './sign-in.service.ts';
 
 /** Handlers of the token endpoints (docs/spec/identity-service.md 4.1). */
 export function tokenHandlers({ signIns, tokens }: { signIns: SignInService; tokens: TokenService }) {
