@@ -63,6 +63,7 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
             }}
           />
         )}
+        {field === 'status' && issues.length > 1 && <p className="muted">It cannot be undone.</p>}
         {field === 'priority' && (
           <Choices
             {...common}

@@ -6,7 +6,7 @@ import { HttpError } from '../http/http.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { shownCount, useUnread } from '../http/unread.ts';
 import type { CreateDialogProps } from '../issue/create-dialog.tsx';
-import { forgetLists, lastSearch } from '../issue-list/came-from.ts';
+import { forgetLists, type ListPath, lastSearch } from '../issue-list/came-from.ts';
 import { ConnectionNote } from '../live/connection-note.tsx';
 import { useLiveUpdates } from '../live/use-live-updates.ts';
 import { personName } from '../messages.ts';
@@ -130,32 +130,18 @@ export function Shell() {
     typed.current = '';
     setOpen('create');
   };
+  const goTo = (key: string, name: string, to: ListPath) => ({
+    key: `g ${key}`,
+    name: `Go to ${name}`,
+    group: 'Go to' as const,
+    run: () => void navigate({ to, search: lastSearch(to) }),
+  });
   const commands = [
     { key: 'c', name: 'New issue', run: create },
-    {
-      key: 'g n',
-      name: 'Go to the inbox',
-      group: 'Go to' as const,
-      run: () => void navigate({ to: '/inbox', search: lastSearch('/inbox') }),
-    },
-    {
-      key: 'g m',
-      name: 'Go to my issues',
-      group: 'Go to' as const,
-      run: () => void navigate({ to: '/my', search: lastSearch('/my') }),
-    },
-    {
-      key: 'g i',
-      name: 'Go to the issues',
-      group: 'Go to' as const,
-      run: () => void navigate({ to: '/issues', search: lastSearch('/issues') }),
-    },
-    {
-      key: 'g b',
-      name: 'Go to the board',
-      group: 'Go to' as const,
-      run: () => void navigate({ to: '/board', search: lastSearch('/board') }),
-    },
+    goTo('n', 'the inbox', '/inbox'),
+    goTo('m', 'my issues', '/my'),
+    goTo('i', 'the issues', '/issues'),
+    goTo('b', 'the board', '/board'),
     { key: 'v', name: 'Views: open or save', group: 'Views' as const, run: () => setOpen('views') },
     {
       key: 'g s',
