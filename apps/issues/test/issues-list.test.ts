@@ -467,6 +467,15 @@ describe('filters', () => {
     expect(body.errors).toMatchObject([{ message }]);
   });
 
+  it.each(['assignee', 'reporter'])('refuse a %s that is the caller and is excluded by id', async (name) => {
+    for (const [asked, excluded] of [
+      ['me', ann.id],
+      [ann.id, 'me'],
+    ])
+      expectInvalidFields(await ann.get(`${issuesPath}?${name}=${asked}&-${name}=${excluded}`), [`-${name}`]);
+    await ann.get(`${issuesPath}?${name}=me&-${name}=${bob.id}`).expect(200);
+  });
+
   it('list the known parameters in the error of an unknown one', async () => {
     const { body } = await ann.get(`${issuesPath}?offset=50`).expect(422);
     expect(body.errors).toEqual([

@@ -2,6 +2,7 @@ import {
   type IssueListQuery as ArrayQuery,
   type countIssues,
   daySchema,
+  findContradictions,
   type IssueFilterQuery,
   type IssuePage,
   type IssuePageQuery,
@@ -25,6 +26,7 @@ import {
   jsonObject,
   jsonText,
   nextLink,
+  validationProblem,
   withParameters,
 } from '@tessera/service-kit';
 import { z } from 'zod';
@@ -171,7 +173,7 @@ function filtersOf(query: IssueFilterQuery): IssueFilterQuery {
 function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): IssueFilters {
   const { id, is_open: _, '-status': _1, '-priority': _2, ...filters } = filtersOf(query);
   const search = filters.search || undefined;
-  return {
+  const read = {
     ...filters,
     id: id && readReferences(id, keyPrefix),
     status: readStatuses(query),
@@ -187,6 +189,10 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
     search,
     searchedNumber: search === undefined ? undefined : parseIssueNumber(search, keyPrefix),
   };
+  // `me` and the id of the caller are the same person.
+  const contradictions = findContradictions(read);
+  if (contradictions.length > 0) throw validationProblem(contradictions);
+  return read;
 }
 
 function readReferences(texts: readonly string[], keyPrefix: string): IssueFilters['id'] {

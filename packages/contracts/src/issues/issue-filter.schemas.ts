@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { FieldError } from '../problem.schemas.ts';
 import {
   documentedAs,
   flag,
@@ -205,16 +206,24 @@ export const issueFilters = {
 
 const excludable = Object.keys(issueFilters).filter((name) => `-${name}` in issueFilters);
 
-/** Refuses a value that a query both asks for and excludes, such as `status=OPEN&-status=OPEN`. */
-export function refuseContradictions(query: Record<string, unknown>, context: z.RefinementCtx): void {
-  for (const name of excludable) {
-    const [asked, excluded] = [query[name], query[`-${name}`]].map((given) =>
-      [given ?? []].flat().map((value) => String(value).toLowerCase()),
-    );
-    if (excluded?.some((value) => asked?.includes(value)))
-      context.addIssue({ code: 'custom', path: [`-${name}`], message: `must exclude no value of ${name}` });
-  }
-  const projects = [query.project ?? []].flat().map(String);
-  if (projects.some((key) => projects.includes(`-${key}`)))
-    context.addIssue({ code: 'custom', path: ['project'], message: 'must exclude no value of project' });
+/** Finds values that a query both asks for and excludes, such as `status=OPEN&-status=OPEN`. */
+export function findContradictions(query: Readonly<Record<string, unknown>>): FieldError[] {
+  const given = (name: string) => [query[name] ?? []].flat().map((value) => String(value).toLowerCase());
+  const projects = given('project');
+  return [
+    ...excludable
+      .filter((name) => given(`-${name}`).some((value) => given(name).includes(value)))
+      .map((name) => ({ field: `-${name}`, message: `must exclude no value of ${name}` })),
+    ...(projects.some((key) => projects.includes(`-${key}`))
+      ? [{ field: 'project', message: 'must exclude no value of project' }]
+      : []),
+  ];
+}
+
+export function refuseContradictions(
+  query: Readonly<Record<string, unknown>>,
+  context: z.RefinementCtx,
+): void {
+  for (const { field, message } of findContradictions(query))
+    context.addIssue({ code: 'custom', path: [field], message });
 }
