@@ -10,7 +10,7 @@ let ann: TestPerson;
 let busy: TestPerson;
 beforeAll(async () => {
   app = await startTestApp();
-  [ann, busy] = await Promise.all([aPerson(app), aPerson(app)]);
+  [ann, busy] = await Promise.all([aPerson(app), aPerson(app, { is_staff: true })]);
 });
 afterAll(() => app.close());
 
@@ -91,19 +91,25 @@ it('changes of issues with many watchers are joined, and delay neither mentions 
       await transaction.$queryRaw`SELECT pg_current_xact_id()::text`;
       for (const body of ['1', '2', '3']) for (const issue of issues) await comment(busy, issue, body);
       await comment(busy, issues[0] as Issue, `@${mentioned.username}`);
+      await busy.patch(issuePath(issues[1] as Issue), { priority: 'HIGH' }).expect(200);
       await comment(ann, own, 'Not delayed');
     },
     { timeout: 240_000 },
   );
   await untilNotified(app);
   const shown = async (person: TestPerson) =>
-    (await readNotifications(person)).map(({ reason, actor, more_count }) => [reason, actor?.id, more_count]);
-  // The first of seven changes at once, and one for the six others. Those come after what others have caused.
+    (await readNotifications(person)).map(({ reason, actor, changed, more_count }) => [
+      reason,
+      actor?.id,
+      changed,
+      more_count,
+    ]);
+  // The first of eight changes at once, and the last one for the seven others. Those come after what others have caused.
   expect(await shown(watcher)).toEqual([
-    ['watching', busy.id, 5],
-    ['watching', ann.id, 0],
-    ['watching', busy.id, 0],
+    ['watching', busy.id, ['priority'], 6],
+    ['watching', ann.id, [], 0],
+    ['watching', busy.id, [], 0],
   ]);
   // A mention does not make a person watch an issue with so many watchers.
-  expect(await shown(mentioned)).toEqual([['mentioned', busy.id, 0]]);
+  expect(await shown(mentioned)).toEqual([['mentioned', busy.id, [], 0]]);
 });

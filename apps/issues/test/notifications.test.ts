@@ -321,6 +321,8 @@ describe('GET /api/v1/notifications/', () => {
       type: 'issue.commented',
       issue: { id: issue.id, key: issue.key, title: 'Printer' },
       actor: { id: ann.id, username: ann.username },
+      changed: [],
+      status: null,
       comment_id: id,
       more_count: 0,
       created_at: expect.any(String),
@@ -330,6 +332,49 @@ describe('GET /api/v1/notifications/', () => {
     });
     await ann.delete(issuePath(issue, `comments/${id}/`)).expect(204);
     expect((await readNotifications(person))[0]).toEqual({ ...shown, comment_id: null });
+  });
+
+  it('says which members a change has changed, and the status before and after, without values', async () => {
+    const watcher = await aKnownPerson();
+    const watched = await createIssue(ann);
+    await watcher.put(issuePath(watched, 'watch/')).expect(200);
+    const patch = (change: object) => ann.patch(issuePath(watched), change).expect(200);
+    const setStatus = (change: object) => ann.post(issuePath(watched, 'status/'), change).expect(200);
+    await patch({ priority: 'URGENT' });
+    await patch({ title: 'New', description: 'New', due_on: '2999-12-31' });
+    await setStatus({ status: 'IN_PROGRESS' });
+    await setStatus({ status: 'RESOLVED', comment: 'Done.' });
+    // A sync can change the status in several steps, and other members with them; only known members are named.
+    await app.sql(
+      `INSERT INTO events (tx, type, subject_id, rev, data)
+       SELECT pg_current_xact_id()::text::bigint, type, $1, 1000000, data || '{"actor_id": null, "origin": "gitea"}'
+         FROM (VALUES ('issue.status_changed', '{"from": "RESOLVED", "to": "REOPENED"}'::jsonb),
+                      ('issue.status_changed', '{"from": "REOPENED", "to": "IN_PROGRESS"}'),
+                      ('issue.updated', '{"changed": ["relations", "secret", "title"]}')) event (type, data)`,
+      [watched.id],
+    );
+    await app.sql(
+      `INSERT INTO events (tx, type, subject_id, rev, data)
+       SELECT pg_current_xact_id()::text::bigint, type, $1, 1000001, data || '{"actor_id": null, "origin": "gitea"}'
+         FROM (VALUES ('issue.updated', '{"changed": ["priority"]}'::jsonb),
+                      ('issue.sync_conflict', '{"changed": ["external", "title"]}')) event (type, data)`,
+      [watched.id],
+    );
+    await untilNotified(app);
+    const shown = async (query = '') =>
+      (await readNotifications(watcher, query)).map(({ type, changed, status }) => [type, changed, status]);
+    const all = [
+      ['issue.sync_conflict', ['title'], null],
+      ['issue.status_changed', ['status', 'title'], { from: 'RESOLVED', to: 'IN_PROGRESS' }],
+      ['issue.commented', ['status'], { from: 'IN_PROGRESS', to: 'RESOLVED' }],
+      ['issue.status_changed', ['status'], { from: 'OPEN', to: 'IN_PROGRESS' }],
+      ['issue.updated', ['title', 'due_on', 'description'], null],
+      ['issue.updated', ['priority'], null],
+    ];
+    expect(await shown()).toEqual(all);
+    // Rows of an earlier version have nothing.
+    await app.sql('UPDATE notifications SET changes = NULL WHERE identity_id = $1', [watcher.id]);
+    expect(await shown()).toEqual(all.map(([type]) => [type, [], null]));
   });
 
   it('pages from the newest, with filters', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { issueEvents, issuesApi, type Operation, relationsMax } from '@tessera/contracts';
+import { issueEvents, issuesApi, notedMembers, type Operation, relationsMax } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
@@ -420,15 +420,19 @@ const largest: Record<string, LargestResponse> = {
   listNotifications: {
     send: async () => {
       await app.sql(
-        `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, actor_id, created_at, expires_at)
-         SELECT $1, 1000 + n, -n, 'mentioned', 'issue.status_changed', $2, $1, now(), now() + interval '1 day'
+        `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, actor_id, changes, created_at, expires_at)
+         SELECT $1, 1000 + n, -n, 'mentioned', 'issue.status_changed', $2, $1, $3, now(), now() + interval '1 day'
            FROM generate_series(1, 200) n`,
-        [staff.id, worst.id],
+        [
+          staff.id,
+          worst.id,
+          JSON.stringify({ members: notedMembers, status: { from: 'IN_PROGRESS', to: 'IN_PROGRESS' } }),
+        ],
       );
       return staff.get('/api/v1/notifications/?limit=200');
     },
     status: 200,
-    atLeast: 340_000,
+    atLeast: 370_000,
   },
   markNotificationsRead: {
     send: () => staff.post('/api/v1/notifications/read/', { ids: Array(100).fill(1) }),

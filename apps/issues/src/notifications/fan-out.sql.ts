@@ -1,6 +1,7 @@
 import {
   type NotificationReason,
   type NotificationType,
+  notedMembers,
   notificationReasons,
   notificationsMax,
   notificationsOfSourceMax,
@@ -39,6 +40,17 @@ const typesForPeople: readonly NotificationType[] = ['issue.created', 'comment.u
 const listed = (texts: readonly string[]) => Prisma.raw(texts.map((text) => `'${text}'`).join(', '));
 const count = (number: number) => Prisma.raw(String(number));
 const rank = (reason: NotificationReason) => count(notificationReasons.indexOf(reason) + 1);
+/** The events of the change of the row `e`. A conflict stands alone: it names what the others of the change do not change. */
+const ofChange = Prisma.sql`(PARTITION BY e.subject_id, coalesce(e.rev, -e.id), e.type = 'issue.sync_conflict'
+  ORDER BY e.id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
+/** What the change of the row `e` has changed, of its `parts` and `steps`: names of a fixed list and two statuses, no texts. */
+const changesOf = Prisma.sql`
+  CASE WHEN e.parts IS NOT NULL OR e.steps IS NOT NULL THEN jsonb_strip_nulls(jsonb_build_object(
+    'members', (SELECT jsonb_agg(name ORDER BY nth) FROM unnest(ARRAY[${listed(notedMembers)}]) WITH ORDINALITY n (name, nth)
+                 WHERE e.parts -> 0 @> to_jsonb(name) OR name = 'status' AND e.steps IS NOT NULL),
+    'status', CASE WHEN e.steps IS NOT NULL THEN
+                jsonb_build_object('from', e.steps -> 0 -> 'from', 'to', e.steps -> -1 -> 'to') END
+  )) END`;
 /** Whether everyone reads an issue. `id`: an expression. */
 const isOpen = (id: string) => Prisma.sql`coalesce((
   SELECT p.visibility = 'everyone' FROM ${oneOf('issues', `id = ${id}`)} i JOIN projects p ON p.id = i.project_id), false)`;
@@ -92,9 +104,9 @@ const writeNotifications = Prisma.sql`
       ) of_source ON true
   ), written AS (
     INSERT INTO notifications (identity_id, place, source, source_place, event_id, reason, type, issue_id, comment_id, actor_id,
-                               more_count, created_at, expires_at)
+                               changes, more_count, created_at, expires_at)
     SELECT identity_id, place, source, source_place, event_id, (ARRAY[${listed(notificationReasons)}])[rank], type, issue_id,
-           comment_id, nullif(actor_id, ${noActor}), more, at, at + ${retention}
+           comment_id, nullif(actor_id, ${noActor}), changes, more, at, at + ${retention}
       FROM numbered ORDER BY tx, event_id
     ON CONFLICT (identity_id, event_id) DO NOTHING
   ), trimmed AS (
@@ -118,8 +130,12 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
   WITH ${unreadEvents(Prisma.sql, 'notifications', limit)}, relevant AS MATERIALIZED (
     SELECT e.tx, e.id AS event_id, e.type, e.subject_id AS issue_id, coalesce(e.rev, -e.id) AS change, e.at, e.data, ${isOpen('e.subject_id')} AS is_open,
            coalesce((e.data ->> 'actor_id')::uuid, ${noActor}) AS actor_id, (e.data ->> 'comment_id')::uuid AS comment_id,
-           array_position(ARRAY[${listed(watchedTypes)}], e.type) AS watched
-      FROM page e
+           array_position(ARRAY[${listed(watchedTypes)}], e.type) AS watched, ${changesOf} AS changes
+      FROM (
+        SELECT *, jsonb_agg(e.data -> 'changed') FILTER (WHERE e.data -> 'changed' IS NOT NULL) OVER change AS parts,
+               jsonb_agg(e.data) FILTER (WHERE e.type = 'issue.status_changed') OVER change AS steps
+          FROM page e WINDOW change AS ${ofChange}
+      ) e
      WHERE e.type IN (${listed([...watchedTypes, ...typesForPeople])})
        AND NOT (e.type = 'issue.created' AND e.data ->> 'origin' <> 'local')
        AND (e.type <> 'issue.updated' OR e.data -> 'changed' IS DISTINCT FROM '["relations"]')
@@ -156,16 +172,16 @@ export const notifyOfEvents = (limit: number, today: string) => Prisma.sql`
         ) w
       ) watchers
   ), deferred AS (
-    INSERT INTO deferred_notifications (event_id, actor_id, type, issue_id, comment_id, at, size, concerned_ids)
-    SELECT t.event_id, t.actor_id, t.type, t.issue_id, t.comment_id, t.at, t.size, ARRAY(
+    INSERT INTO deferred_notifications (event_id, actor_id, type, issue_id, comment_id, changes, at, size, concerned_ids)
+    SELECT t.event_id, t.actor_id, t.type, t.issue_id, t.comment_id, t.changes, t.at, t.size, ARRAY(
              SELECT identity_id FROM concerned c WHERE c.issue_id = t.issue_id AND c.change = t.change)
       FROM turns t WHERE t.size > 0 AND (t.is_behind OR t.earlier >= ${count(watchersBeforeDeferral)})
     RETURNING event_id
   ), recipients AS MATERIALIZED (
     SELECT DISTINCT ON (issue_id, change, identity_id) *, 0 AS more FROM (
-      SELECT tx, event_id, type, issue_id, change, comment_id, actor_id, at, identity_id, rank FROM concerned
+      SELECT tx, event_id, type, issue_id, change, comment_id, actor_id, changes, at, identity_id, rank FROM concerned
       UNION ALL
-      SELECT t.tx, t.event_id, t.type, t.issue_id, t.change, t.comment_id, t.actor_id, t.at, person.id, ${rank('watching')}
+      SELECT t.tx, t.event_id, t.type, t.issue_id, t.change, t.comment_id, t.actor_id, t.changes, t.at, person.id, ${rank('watching')}
         FROM turns t CROSS JOIN LATERAL ${watchersOfIssue}
        WHERE t.event_id NOT IN (SELECT event_id FROM deferred) AND person.id <> t.actor_id AND ${mayBeTold}
     ) r ORDER BY issue_id, change, identity_id, rank, event_id
@@ -195,7 +211,7 @@ export const notifyOfDeferred = Prisma.sql`
   ), taken AS (
     DELETE FROM deferred_notifications WHERE event_id IN (SELECT event_id FROM changes)
   ), recipients AS MATERIALIZED (
-    SELECT DISTINCT ON (person.id) 0 AS tx, t.event_id, t.type, t.issue_id, t.comment_id, t.actor_id, t.at,
+    SELECT DISTINCT ON (person.id) 0 AS tx, t.event_id, t.type, t.issue_id, t.comment_id, t.actor_id, t.changes, t.at,
            person.id AS identity_id, ${rank('watching')} AS rank, count(*) OVER (PARTITION BY person.id)::int - 1 AS more
       FROM changes t CROSS JOIN LATERAL ${watchersOfIssue}
      WHERE person.id <> t.actor_id AND person.id <> ALL(t.concerned_ids) AND ${mayBeTold}

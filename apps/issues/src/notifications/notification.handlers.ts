@@ -82,13 +82,15 @@ function readerOf({ id: readerId, access }: Actor): NotificationReader {
 }
 
 function present(notification: Notification, urls: IssueUrls): NotificationItem {
-  const { id, reason, type, issueId, title, actorId, actorName, commentId } = notification;
+  const { id, reason, type, issueId, title, actorId, actorName, changes, commentId } = notification;
   return {
     id: Number(id),
     reason,
     type,
     issue: { id: issueId, key: urls.keyOf(notification), title },
     actor: presentPerson(actorId, actorName),
+    changed: changes?.members ?? [],
+    status: changes?.status ?? null,
     comment_id: commentId,
     more_count: notification.moreCount,
     created_at: notification.createdAt.toISOString(),

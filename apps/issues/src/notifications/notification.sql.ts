@@ -73,7 +73,7 @@ export function selectNotifications(
   ];
   return Prisma.sql`
     SELECT unread.count AS "unreadCount", n.id, n.place, n.reason, n.type, n.issue_id AS "issueId", i.number, ${projectKeyOf('i')} AS "projectKey", i.title,
-           n.actor_id AS "actorId", actor.names AS "actorName", n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
+           n.actor_id AS "actorId", actor.names AS "actorName", n.changes, n.more_count AS "moreCount", c.id AS "commentId", n.created_at AS "createdAt",
            n.read_at AS "readAt", n.done_at AS "doneAt", n.snoozed_until AS "snoozedUntil"
       FROM (${countUnread(reader)}) unread
       LEFT JOIN LATERAL (

@@ -1,4 +1,10 @@
-import type { NotificationReason, NotificationState, NotificationType } from '@tessera/contracts';
+import type {
+  IssueStatus,
+  NotedMember,
+  NotificationReason,
+  NotificationState,
+  NotificationType,
+} from '@tessera/contracts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import type { ReadScope } from '../issue-core/project-access.ts';
 
@@ -14,6 +20,11 @@ export interface Notification {
   title: string;
   actorId: string | null;
   actorName: string | null;
+  /** What has changed; null if the event does not say it, and in rows from before the column. */
+  changes: {
+    members?: NotedMember[] | undefined;
+    status?: { from: IssueStatus; to: IssueStatus } | undefined;
+  } | null;
   /** Null for an event without a comment, and if the comment was deleted. */
   commentId: string | null;
   /** The number of further changes of the actor that have no notification. */

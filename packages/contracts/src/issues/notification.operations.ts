@@ -3,6 +3,7 @@ import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts'
 import { pageQuerySchema } from '../page.schemas.ts';
 import { flag, once, oneOrMore } from '../query-value.schemas.ts';
 import { uuid } from '../text.schemas.ts';
+import { issueStatusSchema } from './issue-input.schemas.ts';
 import { personSchema } from './issue-response.schemas.ts';
 import { knownEtagHeaders, listEtagHeader, unverifiedProblem } from './operation-parts.schemas.ts';
 
@@ -34,6 +35,21 @@ export const notificationTypes = [
 ] as const;
 export type NotificationType = (typeof notificationTypes)[number];
 
+/** The members of an issue that a notification names, in this order. */
+export const notedMembers = [
+  'status',
+  'title',
+  'priority',
+  'assignee',
+  'due_on',
+  'labels',
+  'description',
+  'project',
+  'links',
+  'attachments',
+] as const;
+export type NotedMember = (typeof notedMembers)[number];
+
 /** Where a notification is: `inbox` without the others. */
 export const notificationStates = ['inbox', 'snoozed', 'done'] as const;
 export type NotificationState = (typeof notificationStates)[number];
@@ -53,6 +69,15 @@ export const notificationSchema = z
     actor: personSchema
       .nullable()
       .describe('The person who made the change; null for the external tracker and for `issue.due`.'),
+    changed: z
+      .array(z.enum(notedMembers))
+      .describe(
+        'The members of the issue that the change has changed, those of a conflict for `issue.sync_conflict`. Empty without any, and if the event was before 2026-11-28.',
+      ),
+    status: z
+      .object({ from: issueStatusSchema, to: issueStatusSchema })
+      .nullable()
+      .describe('The status before and after the change. Null if it did not change, or is not known.'),
     comment_id: uuid().nullable().describe('Null without a comment, and after the comment was deleted.'),
     more_count: z
       .int()
