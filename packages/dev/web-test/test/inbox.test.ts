@@ -135,15 +135,38 @@ describe('the inbox', () => {
     expect(await rows(page).first().textContent()).toContain('Early');
   });
 
-  it('says what an issue is after its change', async () => {
+  it('says what has changed, first and short, also on a phone', async () => {
     const person = await aReader(web);
     const { key } = await ada.api.create({ title: 'Watched', priority: 'LOW' });
     await person.api.watch(key);
     await ada.api.changeStatus(key, { status: 'IN_PROGRESS' });
+    await ada.api.changeStatus(key, { status: 'RESOLVED', comment: 'Done.' });
     await ada.api.update(key, { priority: 'URGENT' });
+    await ada.api.update(key, { title: 'Renamed', priority: 'HIGH' });
+    await ada.api.update(key, { title: 'Watched', priority: 'LOW', description: 'x', due_on: '2999-12-31' });
+    await web.sql(
+      'issues',
+      `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, actor_id, created_at, expires_at)
+       SELECT id, 0, -1, 'watching', 'issue.updated', $2, $3, now(), now() + interval '1 day' FROM identity_mirror WHERE id = $1`,
+      [person.id, (await ada.api.get(key)).id, ada.id],
+    );
     const page = await web.openAs(person, '/inbox');
-    await rows(page).getByText('changed the status, which is In progress now').waitFor();
-    await rows(page).getByText('(now Urgent priority, no assignee)').waitFor();
+    await page.setViewportSize({ width: 375, height: 800 });
+    const changes = [
+      'changed the title, the priority and 2 more',
+      'changed the title and the priority',
+      'changed the priority (now Low)',
+      'commented and changed the status to Resolved',
+      'changed the status to In progress',
+      // Written before notifications said what has changed.
+      'changed the issue',
+    ];
+    await rows(page)
+      .nth(changes.length - 1)
+      .waitFor();
+    expect(await rows(page).locator('.note-change').allTextContents()).toEqual(
+      changes.map((change) => `Ada Lovelace ${change}`),
+    );
   });
 
   it('mutes an issue: mentions arrive, other changes do not', async () => {
