@@ -70,10 +70,12 @@ export async function loseVolumesAndRestore(
   for (const service of services)
     await cluster.kubectl(['rollout', 'status', `statefulset/${service}-postgres`, '--timeout=300s']);
   const block = shellBlock('docs/operations/backup.md', 'On Kubernetes', 1);
-  const wrong = block.replace('FILE=', 'FILE=/backups/missing.dump');
+  const of = (service: string, file = '') =>
+    block.replace('SERVICE= FILE=', `SERVICE=${service} FILE=${file}`);
+  const wrong = of('identity', '/backups/missing.dump');
   const refused = await runbooks.paste(wrong).catch(String);
   if (!refused.includes('There is no backup /backups/missing.dump. The backups:\n/backups/identity-'))
     throw new Error(`A missing file was not refused: ${refused}`);
-  print(await runbooks.paste(block));
-  print(await runbooks.paste(block.replace('SERVICE=identity FILE=', `SERVICE=issues FILE=${issuesFile}`)));
+  print(await runbooks.paste(of('identity')));
+  print(await runbooks.paste(of('issues', issuesFile)));
 }

@@ -97,6 +97,7 @@ describe('the runbooks with compose', () => {
     const backUp = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0);
     const secrets = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 1);
     const restore = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2);
+    const restoreOf = (service: string) => restore.replace('SERVICE=', `SERVICE=${service}`);
     const dumps = () => readdirSync(programs.folder).filter((file) => file.includes('.dump'));
 
     beforeEach(() => {
@@ -106,11 +107,10 @@ describe('the runbooks with compose', () => {
     });
 
     it.each(['identity', 'issues'])('%s, as its owner and in one transaction', async (service) => {
-      const of = (block: string) => block.replace('SERVICE=identity', `SERVICE=${service}`);
-      const file = (await paste(of(backUp))).trim();
+      const file = (await paste(backUp.replace('SERVICE=identity', `SERVICE=${service}`))).trim();
       expect(file).toMatch(new RegExp(`^${service}-\\d{8}T\\d{6}Z\\.dump$`));
       expect(programs.read(file)).toBe(`a dump of postgresql:///${service}?user=${service}_owner\n`);
-      await paste(of(restore));
+      await paste(restoreOf(service));
       const statements = programs.read('statements').trim().split('\n');
       expect([statements[1]?.split(';')[0], ...statements.slice(2)]).toEqual([
         'BEGIN',
@@ -125,6 +125,25 @@ describe('the runbooks with compose', () => {
       expect(existsSync(join(programs.folder, 'docker/.env'))).toBe(service === 'identity');
     });
 
+    it('restore no database before one is named', async () => {
+      await paste(backUp);
+      await expect(paste(restore)).rejects.toThrow('SERVICE: identity or issues');
+      expect(calls().filter((call) => /^(stop|up|run)/.test(call))).toEqual([]);
+    });
+
+    it('create one database that is lost, for its owner alone', async () => {
+      const block = shellBlock('docs/operations/backup.md', 'One lost database', 0);
+      programs.add('psql', `printf '%s\\n' "$@" > ${programs.folder}/arguments`);
+      await paste(block.replace('SERVICE=', 'SERVICE=issues'));
+      expect(programs.read('arguments')).toBe(
+        [
+          ...['--username', 'postgres', '--dbname', 'postgres'],
+          ...['--command', 'CREATE DATABASE issues OWNER issues_owner'],
+          ...['--command', 'REVOKE ALL ON DATABASE issues FROM PUBLIC\n'],
+        ].join('\n'),
+      );
+    });
+
     it('leave no part of a dump that fails', async () => {
       programs.add('pg_dump', 'echo half; exit 1');
       await expect(paste(backUp)).rejects.toThrow();
@@ -134,7 +153,7 @@ describe('the runbooks with compose', () => {
     it('roll the restore back and leave the service stopped if the dump is broken', async () => {
       await paste(backUp);
       programs.add('pg_restore', 'echo "CREATE TABLE half ();"; exit 1');
-      await expect(paste(restore)).rejects.toThrow();
+      await expect(paste(restoreOf('identity'))).rejects.toThrow();
       expect(programs.read('statements')).not.toContain('COMMIT');
       expect(rollOuts()).toEqual([]);
     });

@@ -169,7 +169,10 @@ describe('the runbook backs up and restores', () => {
 
   it.each(['identity', 'issues'])('%s', async (service) => {
     cluster.deploy();
-    await paste(`${backUp}\n${restore}`.replaceAll('SERVICE=identity', `SERVICE=${service}`));
+    const blocks = `${backUp}\n${restore}`;
+    await paste(
+      blocks.replace('SERVICE=identity', `SERVICE=${service}`).replace('SERVICE= ', `SERVICE=${service} `),
+    );
     const steps = cluster.calls.map((call) => call.replace('--namespace tessera ', ''));
     const index = (start: string) => steps.findIndex((step) => step.startsWith(start));
     expect(steps[0]).toMatch(
@@ -203,7 +206,7 @@ describe('the runbook backs up and restores', () => {
   it('and stops when the restore fails', async () => {
     cluster.deploy();
     cluster.set({ condition: 'Failed' });
-    await expect(paste(restore)).rejects.toThrow();
+    await expect(paste(restore.replace('SERVICE=', 'SERVICE=identity'))).rejects.toThrow();
     expect(called('apply')).toEqual([]);
     expect(called('--replicas=2')).toEqual([]);
   });

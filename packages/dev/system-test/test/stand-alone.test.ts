@@ -275,7 +275,10 @@ describe('a service on its own, by the recipe in its README', () => {
       shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0),
       shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 1),
       ...(isOldest ? ['psql --quiet "$(database identity)" --command "CREATE TABLE newer (id int)"'] : []),
-      shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2),
+      shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2).replace(
+        'SERVICE=',
+        'SERVICE=identity',
+      ),
       shellBlock('docs/operations/backup.md', 'Lost secrets', 0),
       ...(isOldest
         ? ['psql "$(database identity)" --command "SELECT to_regclass(\'newer\') IS NULL AS restored"']
