@@ -33,7 +33,8 @@ beforeAll(async () => {
   [url.username, url.password, url.pathname] = ['issues', 'issues', `/${name}`];
   // The schema of the release before this module, whose triggers made the words.
   const folder = mkdtempSync(join(tmpdir(), 'tessera-words-'));
-  cpSync(prismaDir, folder, { recursive: true, filter: (path) => !/\/migrations\/20261126/.test(path) });
+  const isEarlier = (path: string) => (/\/migrations\/(\d{8})/.exec(path)?.[1] ?? '') < '20261126';
+  cpSync(prismaDir, folder, { recursive: true, filter: isEarlier });
   await migrate({ connectionString: url.href, prismaDir: folder });
   rmSync(folder, { recursive: true });
   client = new pg.Client({ connectionString: url.href });
