@@ -196,6 +196,9 @@ async function assertUpgrade(urls: Urls): Promise<void> {
 /** Rotates tokens and keys, and backs up and restores, with the blocks of the runbooks in their order. */
 async function assertRunbooks(): Promise<void> {
   const [next = ''] = shellBlock('docs/operations/rotate.md', 'Rotate the signing key', 0).split('\n');
+  const backUp = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0);
+  const restore = shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2);
+  const of = (service: string, block: string) => block.replace(/SERVICE=(?:identity)?/, `SERVICE=${service}`);
   const blocks = [
     shellBlock('docs/operations/runbooks.md', 'Functions for compose', 0),
     shellBlock('docs/operations/rotate.md', 'Rotate the service token', 0),
@@ -203,18 +206,23 @@ async function assertRunbooks(): Promise<void> {
     shellBlock('docs/operations/rotate.md', 'Rotate the session keys', 0),
     next,
     shellBlock('docs/operations/rotate.md', 'A key has leaked', 0),
-    shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 0),
+    backUp,
     shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 1),
-    shellBlock('docs/operations/backup.md', 'With compose and stand-alone', 2),
+    of('identity', restore),
     shellBlock('docs/operations/backup.md', 'Lost secrets', 0),
     'roll_out identity && roll_out issues',
+    of('issues', backUp),
+    'stop issues',
+    "postgres psql --username postgres --dbname postgres --command 'DROP DATABASE issues WITH (FORCE)'",
+    of('issues', shellBlock('docs/operations/backup.md', 'One lost database', 0)),
+    of('issues', restore),
   ];
   // A copy, because a runbook writes docker/.env and the backups.
   cpSync(join(rootDir, 'docker'), join(folder, 'docker'), { recursive: true });
   const output = await paste(blocks.join('\n'), folder);
   if (!/: accepted\n.*: refused\n/s.test(output))
     throw new Error(`The leaked key is not replaced: ${output}`);
-  print('The runbooks rotate the tokens and keys, and restore a backup and the secrets.');
+  print('The runbooks rotate the tokens and keys, and restore backups, the secrets and a lost database.');
 }
 
 /** The longest time in milliseconds that one of the servers was not ready during the work. */
