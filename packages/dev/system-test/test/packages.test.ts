@@ -143,6 +143,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
         'service-url',
         'session',
         'transport',
+        'waiting',
       ],
       contracts: ['operation-paths', 'requests'],
     };
