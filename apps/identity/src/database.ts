@@ -10,14 +10,18 @@ import {
 import type { TableRights } from '@tessera/service-kit/migrate';
 import { Prisma, PrismaClient } from './generated/prisma/client.ts';
 
+type Timeouts = Pick<DatabaseConfig, 'connectionTimeoutMs' | 'statementTimeoutMs'>;
+
 /** Prisma's models, and a shorter way for statements in SQL, over one pool. */
 export class Database extends SqlClient {
   readonly models: PrismaClient;
 
-  constructor({ pool, nameOf }: DatabasePool) {
+  constructor({ pool, nameOf }: DatabasePool, { connectionTimeoutMs = 2_000, statementTimeoutMs }: Timeouts) {
     super({ pool, nameOf, sql: Prisma.sql });
     const adapter = new PrismaPg(pool, { statementNameGenerator: nameOf });
-    this.models = new PrismaClient({ adapter, errorFormat: 'minimal' });
+    // Prisma has limits of its own for transactions, which a configured one would not change.
+    const transactionOptions = { maxWait: connectionTimeoutMs, timeout: statementTimeoutMs };
+    this.models = new PrismaClient({ adapter, errorFormat: 'minimal', transactionOptions });
   }
 }
 
@@ -41,6 +45,6 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
     applicationName: 'identity',
     logger,
     prismaDir,
-    createClient: (connections) => new Database(connections),
+    createClient: (connections) => new Database(connections, config),
   });
 }

@@ -26,7 +26,7 @@ describe('the plan', () => {
       statements.push(sql);
       return '';
     };
-    database = new Database({ pool, nameOf });
+    database = new Database({ pool, nameOf }, { statementTimeoutMs: 60_000 });
     await pool.query(fill);
     await pool.query('ANALYZE');
   });
