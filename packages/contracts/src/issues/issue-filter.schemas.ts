@@ -220,6 +220,7 @@ export function findContradictions(query: Readonly<Record<string, unknown>>): Fi
   ];
 }
 
+/** Adds them to the problems of a schema. */
 export function refuseContradictions(
   query: Readonly<Record<string, unknown>>,
   context: z.RefinementCtx,
