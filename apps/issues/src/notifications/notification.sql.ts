@@ -107,7 +107,7 @@ export function markNotifications(
   const isMarked =
     'ids' in marked
       ? Prisma.sql`n.id = ANY(${[...marked.ids]}::bigint[])`
-      : Prisma.sql`n.place <= coalesce(${placeOf(reader, Prisma.sql`= ${marked.upTo}`)}, ${placeOf(reader, Prisma.sql`< ${marked.upTo}`)}, 0)`;
+      : Prisma.sql`n.place <= ${placeOf(reader, marked.upTo)}`;
   const { readerId: identityId } = reader;
   const { affected, values, isCountedAfter } = changeOf(mark);
   // What a person no longer reads is not marked, and not counted.
@@ -129,9 +129,10 @@ export function markNotifications(
     ) ${count}`;
 }
 
-// Ids do not change, but a snooze that ends gives a notification a later place.
-function placeOf({ readerId }: NotificationReader, id: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`(SELECT max(place) FROM notifications WHERE identity_id = ${readerId}::uuid AND id ${id}::bigint)`;
+// That of the nearest earlier id if the notification is gone. A snooze that ends gives a notification a later place.
+function placeOf({ readerId }: NotificationReader, id: number): Prisma.Sql {
+  return Prisma.sql`coalesce((
+    SELECT place FROM notifications WHERE identity_id = ${readerId}::uuid AND id <= ${id}::bigint ORDER BY id DESC LIMIT 1), 0)`;
 }
 
 interface Change {
