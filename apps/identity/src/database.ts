@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
+  connectionTimeoutDefaultMs,
   createDatabase as createServiceDatabase,
   type DatabaseConfig,
   type DatabasePool,
@@ -16,7 +17,10 @@ type Timeouts = Pick<DatabaseConfig, 'connectionTimeoutMs' | 'statementTimeoutMs
 export class Database extends SqlClient {
   readonly models: PrismaClient;
 
-  constructor({ pool, nameOf }: DatabasePool, { connectionTimeoutMs = 2_000, statementTimeoutMs }: Timeouts) {
+  constructor(
+    { pool, nameOf }: DatabasePool,
+    { connectionTimeoutMs = connectionTimeoutDefaultMs, statementTimeoutMs }: Timeouts,
+  ) {
     super({ pool, nameOf, sql: Prisma.sql });
     const adapter = new PrismaPg(pool, { statementNameGenerator: nameOf });
     // Prisma has limits of its own for transactions, which a configured one would not change.

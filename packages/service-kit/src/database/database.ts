@@ -98,7 +98,8 @@ export function createDatabase<Client>({
   };
 }
 
-const connectionTimeoutDefaultMs = 2_000;
+/** How long a request waits for a free connection without a setting, in milliseconds. */
+export const connectionTimeoutDefaultMs = 2_000;
 
 /** Half of the wait for a connection: a probe gets a response before its own time limit. In milliseconds. */
 export function readinessTimeoutMs({
